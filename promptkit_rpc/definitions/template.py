@@ -1,0 +1,5 @@
+"""Placeholder: the sandboxed template engine is written next."""
+
+
+class Template:
+    """A compiled template."""
