@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from attrs import frozen
+from attrs import field, frozen
 
 from promptkit_rpc.generation import FinishReason, Parameters
 from promptkit_rpc.definitions.template import Template
@@ -35,7 +35,7 @@ class CredentialSource:
 
     kind: CredentialKind
     value: tuple[str, ...]
-    location: Location
+    location: Location = field(eq=False)
 
     def __str__(self) -> str:
         return f"{self.kind.value}:{' '.join(self.value)}"
@@ -113,7 +113,7 @@ class Reply:
     refusal: str | None = None
     delay: float = 0.0
     times: int | None = None
-    location: Location
+    location: Location = field(eq=False)
 
 
 @frozen(kw_only=True)
@@ -122,7 +122,7 @@ class BackendSettings:
 
     name: str
     kind: BackendKind
-    location: Location
+    location: Location = field(eq=False)
     description: str | None = None
     base_url: str | None = None
     credential: CredentialSource | None = None
@@ -142,7 +142,7 @@ class ProfileSettings:
     """A backend plus a model plus generation parameters."""
 
     name: str
-    location: Location
+    location: Location = field(eq=False)
     description: str | None = None
     backend: str
     model: str

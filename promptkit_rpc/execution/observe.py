@@ -22,11 +22,11 @@ class RunOutcome(StrEnum):
 
 @frozen(kw_only=True)
 class ErrorNote:
-    """An error as an observation tells it."""
+    """An error as an observation tells it: no message, since a provider's may quote content."""
 
     kind: Kind
-    message: str
     reason: Reason | None = None
+    http_status: int | None = None
 
 
 @frozen(kw_only=True)
