@@ -11,6 +11,7 @@ from typing import Self
 
 from tests.support.frames import read_frame
 
+ROOT = Path(__file__).parents[2]
 BOUND = 60.0
 """Seconds that a read or the process's end may take."""
 
@@ -152,6 +153,9 @@ class RawDaemon:
 
 
 def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
-    """This process's environment with changes; None takes a variable away."""
-    merged: dict[str, str | None] = {**os.environ, **changes}
+    """This process's environment with changes; None takes a variable away.
+
+    Python in it finds the package of this checkout first, wherever it is started.
+    """
+    merged: dict[str, str | None] = {**os.environ, "PYTHONPATH": str(ROOT), **changes}
     return {name: value for name, value in merged.items() if value is not None}
