@@ -1,0 +1,343 @@
+"""One end of a JSON-RPC connection, the same for both sides. Knows no method but cancelling.
+
+- A request gets exactly one answer, also when its handler crashes or its result is no JSON.
+- Ids of the two directions live in two tables; a message of one never touches the other.
+- A cancel sets the call's signal and no more: the handler ends itself, with the signal's error.
+- An answer to a request that was given up is dropped quietly, any other stray one is logged.
+"""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol, TypeGuard
+
+from attrs import frozen
+
+from promptkit_rpc.cancellation import CancelSignal
+from promptkit_rpc.errors import Cancelled, PromptKitError
+from promptkit_rpc.rpc import messages
+from promptkit_rpc.rpc.errors import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    ConnectionLost,
+    RpcError,
+)
+from promptkit_rpc.rpc.framing import Refused
+from promptkit_rpc.rpc.messages import Answer, Id, Message, Notification, Refusal, Request
+
+_log = logging.getLogger(__name__)
+_SHOWN = 100
+
+
+class Outlet(Protocol):
+    """Where bodies go."""
+
+    def send(self, body: bytes) -> None:
+        """Takes a body; never blocks, and drops it once the connection is gone."""
+        ...
+
+    def room(self) -> Awaitable[None] | None:
+        """None while there is room for more, else what to await before streaming on."""
+        ...
+
+
+class Call:
+    """A request being served: who asks, and the signal that cancels it."""
+
+    __slots__ = ("id", "peer", "signal", "task", "work_done_token")
+
+    def __init__(self, peer: "Peer", ident: Id, work_done_token: Any = None) -> None:
+        self.peer = peer
+        self.id = ident
+        self.signal = CancelSignal()
+        self.work_done_token: Id | None = work_done_token if _is_id(work_done_token) else None
+        self.task: asyncio.Task[None] | None = None
+
+
+Handler = Callable[[dict[str, Any], Call], Any]
+"""Serves a request: gives a result, or an awaitable of one, which then runs as a task."""
+
+Receiver = Callable[[dict[str, Any]], None]
+"""Takes a notification's params."""
+
+
+class Router(Protocol):
+    """Finds what serves a method at this moment."""
+
+    def request(self, method: str) -> Handler:
+        """The handler; raises `RpcError` where the method is refused."""
+        ...
+
+    def notification(self, method: str) -> Receiver | None:
+        """The receiver, or None where the notification is ignored."""
+        ...
+
+
+@frozen
+class Table:
+    """A router that never changes."""
+
+    methods: Mapping[str, Handler] = MappingProxyType({})
+    notifications: Mapping[str, Receiver] = MappingProxyType({})
+
+    def request(self, method: str) -> Handler:
+        """The handler; raises -32601 for a method that is not there."""
+        handler = self.methods.get(method)
+        if handler is None:
+            raise RpcError(METHOD_NOT_FOUND, f"there is no method {method[:_SHOWN]!r}")
+        return handler
+
+    def notification(self, method: str) -> Receiver | None:
+        """The receiver, or None."""
+        return self.notifications.get(method)
+
+
+def plain_error(raised: Exception) -> RpcError:
+    """The answer for an exception where no other mapping is given: cancelled, or internal."""
+    if isinstance(raised, Cancelled):
+        data = {"kind": Cancelled.kind.value, "retryable": False}
+        return RpcError(REQUEST_CANCELLED, raised.message, data)
+    return RpcError(INTERNAL_ERROR, "internal error", {"kind": "internal", "retryable": False})
+
+
+class Peer:
+    """Serves requests by a router and makes requests itself. Use it on its event loop only.
+
+    Args:
+        to_error: makes the answer for an exception that is no `RpcError`.
+    """
+
+    def __init__(
+        self,
+        outlet: Outlet,
+        router: Router,
+        to_error: Callable[[Exception], RpcError] = plain_error,
+    ) -> None:
+        self.closing = CancelSignal()
+        """Set when the connection is about to end: start nothing new."""
+        self._outlet = outlet
+        self._router = router
+        self._to_error = to_error
+        self._calls: dict[Id, Call] = {}
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._last_id = 0
+        self._lost = False
+        self._cancels: Mapping[str, Receiver] = {
+            "$/cancelRequest": self._cancel_id,
+            "window/workDoneProgress/cancel": self._cancel_token,
+        }
+
+    # Incoming
+
+    def receive(self, body: bytes | bytearray | Refused) -> None:
+        """Takes one body, or what is known of one that was skipped. Never raises."""
+        if isinstance(body, Refused):
+            self.take(messages.refused(body.head, body.reason))
+        else:
+            self.take(messages.parse(body))
+
+    def take(self, message: Message) -> None:
+        """Takes one message."""
+        match message:
+            case Request():
+                self._serve(message)
+            case Notification():
+                self._notified(message)
+            case Answer():
+                self._answered(message)
+            case Refusal(ident, error):
+                self._fail(ident, error)
+
+    def _serve(self, request: Request) -> None:
+        ident = request.id
+        if ident in self._calls:
+            self._fail(ident, RpcError(INVALID_REQUEST, "a request with this id is in flight"))
+            return
+        call = Call(self, ident, request.params.get("workDoneToken"))
+        try:
+            result = self._router.request(request.method)(request.params, call)
+        except Exception as raised:  # noqa: BLE001 - whatever it is, the request is answered
+            self._fail(ident, self._error(request.method, raised))
+            return
+        if hasattr(result, "__await__"):
+            self._calls[ident] = call
+            call.task = asyncio.create_task(self._finish(request.method, call, result))
+        else:
+            self._answer(ident, result)
+
+    async def _finish(self, method: str, call: Call, result: Awaitable[Any]) -> None:
+        try:
+            value = await result
+        except asyncio.CancelledError:
+            self._end(call, _stopped(call))
+        except Exception as raised:  # noqa: BLE001 - whatever it is, the request is answered
+            self._end(call, self._error(method, raised))
+        else:
+            if self._calls.pop(call.id, None) is not None:
+                self._answer(call.id, value)
+
+    def _end(self, call: Call, error: RpcError) -> None:
+        if self._calls.pop(call.id, None) is not None:
+            self._fail(call.id, error)
+
+    def _answer(self, ident: Id, result: Any) -> None:
+        try:
+            body = messages.answer(ident, result)
+        except messages.UNENCODABLE as raised:
+            self._fail(ident, self._error("a result", raised))
+        else:
+            self._outlet.send(body)
+
+    def _fail(self, ident: Id | None, error: RpcError) -> None:
+        try:
+            body = messages.failure(ident, error)
+        except messages.UNENCODABLE as raised:
+            body = messages.failure(ident, self._error("an error's data", raised))
+        self._outlet.send(body)
+
+    def _error(self, what: str, raised: Exception) -> RpcError:
+        if isinstance(raised, RpcError):
+            return raised
+        if isinstance(raised, ConnectionLost):
+            return RpcError(REQUEST_CANCELLED, str(raised))
+        if not isinstance(raised, PromptKitError):
+            # Of the exception only its type is told: its message may hold content or a key.
+            where = "".join(traceback.format_tb(raised.__traceback__))
+            _log.error("%s raised %s\n%s", what[:_SHOWN], type(raised).__qualname__, where)
+        return self._to_error(raised)
+
+    def _notified(self, notification: Notification) -> None:
+        method = notification.method
+        receiver = self._cancels.get(method) or self._router.notification(method)
+        if receiver is None:
+            return
+        try:
+            receiver(notification.params)
+        except Exception as raised:  # noqa: BLE001 - a notification has no answer to carry it
+            self._error(method, raised)
+
+    def _cancel_id(self, params: dict[str, Any]) -> None:
+        ident = params.get("id")
+        call = self._calls.get(ident) if _is_id(ident) else None
+        if call is not None:
+            call.signal.cancel(Cancelled("cancelled by the client"))
+
+    def _cancel_token(self, params: dict[str, Any]) -> None:
+        token = params.get("token")
+        if not _is_id(token):
+            return
+        for call in list(self._calls.values()):
+            if call.work_done_token == token:
+                call.signal.cancel(Cancelled("cancelled by the client"))
+
+    # Outgoing
+
+    async def request(self, method: str, params: Any, signal: CancelSignal | None = None) -> Any:
+        """Asks the other side and returns its result.
+
+        Raises:
+            RpcError: the other side's error, with its own code, message and data.
+            ConnectionLost: it went away first.
+            PromptKitError: the signal's own error; the other side was told to cancel.
+        """
+        if signal is not None:
+            signal.check()
+        if self._lost:
+            raise ConnectionLost(_GONE)
+        ident = self._last_id + 1
+        body = messages.request(ident, method, params)
+        self._last_id = ident
+        answer = self._asked[ident] = asyncio.get_running_loop().create_future()
+        self._outlet.send(body)
+        remove = signal and signal.on_cancel(lambda: self._give_up(ident, signal.error))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self._give_up(ident)
+            raise
+        finally:
+            if remove:
+                remove()
+
+    def notify(self, method: str, params: Any) -> None:
+        """Tells the other side something."""
+        self._outlet.send(messages.notification(method, params))
+
+    def room(self) -> Awaitable[None] | None:
+        """None while more may be sent at once, else what to await before streaming on."""
+        return self._outlet.room()
+
+    def _give_up(self, ident: int, error: Exception | None = None) -> None:
+        answer = self._asked.pop(ident, None)
+        if answer is None:
+            return
+        self.notify("$/cancelRequest", {"id": ident})
+        if error is not None and not answer.done():
+            answer.set_exception(error)
+
+    def _answered(self, answer: Answer) -> None:
+        ident = answer.id
+        waiting = self._asked.pop(ident, None) if type(ident) is int else None
+        if waiting is None:
+            late = type(ident) is int and 0 < ident <= self._last_id
+            _log.log(logging.DEBUG if late else logging.WARNING, "dropped an answer to no request")
+        elif waiting.done():
+            pass
+        elif answer.error is None:
+            waiting.set_result(answer.result)
+        else:
+            waiting.set_exception(answer.error)
+
+    # The end
+
+    @property
+    def active(self) -> int:
+        """How many requests are being served."""
+        return len(self._calls)
+
+    def lose(self) -> None:
+        """The other side is gone: what was asked of it fails with `ConnectionLost`."""
+        self._lost = True
+        asked, self._asked = self._asked, {}
+        for answer in asked.values():
+            if not answer.done():
+                answer.set_exception(ConnectionLost(_GONE))
+
+    async def settle(self, grace: float, patience: float) -> None:
+        """Ends the connection: every request being served is answered.
+
+        They get `grace` seconds to end by themselves, then their signals are set, and what still
+        runs after `patience` seconds is answered with -32800 for it.
+        """
+        self.closing.cancel(Cancelled(_CLOSING))
+        self.lose()
+        await self._idle(grace)
+        for call in list(self._calls.values()):
+            call.signal.cancel(Cancelled(_CLOSING))
+        await self._idle(patience)
+        for call in list(self._calls.values()):
+            self._end(call, _stopped(call))
+            if call.task is not None:
+                call.task.cancel()
+
+    async def _idle(self, bound: float) -> None:
+        tasks = [call.task for call in self._calls.values() if call.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=bound)
+
+
+_GONE = "the other side of the connection is gone"
+_CLOSING = "the connection is closing"
+
+
+def _stopped(call: Call) -> RpcError:
+    error = call.signal.error
+    return plain_error(Cancelled("stopped" if error is None else error.message))
+
+
+def _is_id(value: Any) -> TypeGuard[Id]:
+    return type(value) is str or type(value) is int
