@@ -1,0 +1,1 @@
+"""What the command line does besides serving, one file a command."""
