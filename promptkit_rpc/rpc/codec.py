@@ -236,8 +236,8 @@ def _annotated(wire_type: Any) -> Hook:
                 return _bounded(mark)
             case Either():
                 return _either(plain)
-            case Tag(name):
-                return _tagged(plain, name)
+            case Tag():
+                return _tagged(plain, mark.field)
             case Opaque():
                 return as_object
             case _:

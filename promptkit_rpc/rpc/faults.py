@@ -47,7 +47,7 @@ def _invalid(value: Any, wire_type: Any, path: str) -> Iterator[Fault]:
         marks = get_args(plain)[1:]
         if any(isinstance(mark, Bounds | Either | Opaque) for mark in marks):
             break
-        tag = next((mark.name for mark in marks if isinstance(mark, Tag)), tag)
+        tag = next((mark.field for mark in marks if isinstance(mark, Tag)), tag)
         plain = get_args(plain)[0]
     if tag is not None:
         yield from _invalid_tagged(value, plain, tag, path)

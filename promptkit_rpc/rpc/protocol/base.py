@@ -28,9 +28,10 @@ class Bounds:
 
 @frozen
 class Tag:
-    """The field by whose constant a union's members are told apart."""
+    """The field by whose constant a union's members are told apart, and the union's name."""
 
-    name: str
+    field: str
+    union: str
 
 
 @frozen
@@ -54,7 +55,9 @@ Token = Annotated[int | str, Either()]
 class Open:
     """An object that a client sends: it may carry `_meta`."""
 
-    _meta: Annotated[Any, Doc("Anything; it is not read.")] = field(default=None, repr=False)
+    _meta: Annotated[Any, Doc("Anything; it is not read.")] = field(
+        default=None, alias="meta", repr=False
+    )
 
 
 @frozen(kw_only=True)

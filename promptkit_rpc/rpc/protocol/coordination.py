@@ -80,4 +80,4 @@ class StopAction(Open):
     action: Annotated[Literal["stop"], Doc("The choice.")] = "stop"
 
 
-NextResult = Annotated[ContinueAction | StopAction, Tag("action")]
+NextResult = Annotated[ContinueAction | StopAction, Tag("action", "NextResult")]

@@ -106,7 +106,7 @@ Event = Annotated[
     | RetryScheduled
     | RepairStarted
     | RunFinished,
-    Tag("kind"),
+    Tag("kind", "Event"),
 ]
 
 
