@@ -5,10 +5,6 @@ Header names in any case, LF line ends and unknown headers are accepted; a body 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
 MAX_BODY = 64 * 1024 * 1024
 """The largest body that is read unless configured, in bytes."""
 
@@ -40,8 +36,8 @@ class Lost:
         self.reason = reason
 
 
-if TYPE_CHECKING:
-    Event: TypeAlias = bytes | bytearray | Refused | Lost
+Event = bytes | bytearray | Refused | Lost
+"""What comes out of a stream: a body, or why there is none."""
 
 
 class _OutOfStep(Exception):  # noqa: N818 - never leaves this module

@@ -1,6 +1,6 @@
 """The answer to `initialize`, made before anything large is imported.
 
-Pure but for the working directory. Only what is loaded with a bare interpreter and `json` may be imported here.
+Pure but for the working directory. Imports only what a bare interpreter and `json` load.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def negotiate(params: dict[str, Any], root: str | None = None, config: str | Non
     client = _object(params, "capabilities", "params.capabilities")
     text_documents = isinstance(client.get("textDocument"), dict)
     chosen = _option(options, "root") or root
-    folder = os.path.abspath(  # noqa: PTH100 - pathlib would double the time to start
-        _path(chosen) if chosen else _client_root(params) or "."
-    )
+    folder = _absolute(_path(chosen) if chosen else _client_root(params) or ".")
     file = _option(options, "config") or config
     process_id = params.get("processId")
     if process_id is not None and type(process_id) is not int:
@@ -165,6 +163,13 @@ def _client_root(params: dict[str, Any]) -> str | None:
         if uri and uri.startswith("file:"):
             return _path(uri)
     return _text(params, "rootPath", "params")
+
+
+def _absolute(path: str) -> str:
+    try:
+        return os.path.abspath(path)  # noqa: PTH100 - pathlib would double the time to start
+    except OSError:  # the working directory is gone, which the workspace will tell
+        return path
 
 
 def _path(text: str) -> str:

@@ -36,6 +36,7 @@ class Session(Protocol):
 
 
 SessionFactory = Callable[[Peer, Hello], Session]
+"""Makes the session. It sends nothing yet: `initialize` may still have to be answered."""
 
 
 class Phase(Enum):

@@ -19,12 +19,11 @@ from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.errors import Cancelled, PromptKitError
 from promptkit_rpc.rpc import messages
 from promptkit_rpc.rpc.errors import (
-    INTERNAL_ERROR,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    REQUEST_CANCELLED,
     ConnectionLost,
     RpcError,
+    to_error,
 )
 from promptkit_rpc.rpc.framing import Refused
 from promptkit_rpc.rpc.messages import Answer, Id, Message, Notification, Refusal, Request
@@ -96,26 +95,18 @@ class Table:
         return self.notifications.get(method)
 
 
-def plain_error(raised: Exception) -> RpcError:
-    """The answer for an exception where no other mapping is given: cancelled, or internal."""
-    if isinstance(raised, Cancelled):
-        data = {"kind": Cancelled.kind.value, "retryable": False}
-        return RpcError(REQUEST_CANCELLED, raised.message, data)
-    return RpcError(INTERNAL_ERROR, "internal error", {"kind": "internal", "retryable": False})
-
-
 class Peer:
     """Serves requests by a router and makes requests itself. Use it on its event loop only.
 
     Args:
-        to_error: makes the answer for an exception that is no `RpcError`.
+        to_error: makes the answer for what a handler raises.
     """
 
     def __init__(
         self,
         outlet: Outlet,
         router: Router,
-        to_error: Callable[[Exception], RpcError] = plain_error,
+        to_error: Callable[[Exception], RpcError] = to_error,
     ) -> None:
         self.closing = CancelSignal()
         """Set when the connection is about to end: start nothing new."""
@@ -200,11 +191,7 @@ class Peer:
         self._outlet.send(body)
 
     def _error(self, what: str, raised: Exception) -> RpcError:
-        if isinstance(raised, RpcError):
-            return raised
-        if isinstance(raised, ConnectionLost):
-            return RpcError(REQUEST_CANCELLED, str(raised))
-        if not isinstance(raised, PromptKitError):
+        if not isinstance(raised, RpcError | ConnectionLost | PromptKitError):
             # Of the exception only its type is told: its message may hold content or a key.
             where = "".join(traceback.format_tb(raised.__traceback__))
             _log.error("%s raised %s\n%s", what[:_SHOWN], type(raised).__qualname__, where)
@@ -336,7 +323,7 @@ _CLOSING = "the connection is closing"
 
 def _stopped(call: Call) -> RpcError:
     error = call.signal.error
-    return plain_error(Cancelled("stopped" if error is None else error.message))
+    return to_error(Cancelled("stopped" if error is None else error.message))
 
 
 def _is_id(value: Any) -> TypeGuard[Id]:

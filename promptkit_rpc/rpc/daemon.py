@@ -1,0 +1,118 @@
+"""One client on this process's standard streams, from the first frame to an orderly end."""
+
+import asyncio
+import os
+from contextlib import suppress
+from typing import Any
+
+from promptkit_rpc.rpc import descriptors
+from promptkit_rpc.rpc.framing import Event, Lost
+from promptkit_rpc.rpc.hello import Hello, negotiate
+from promptkit_rpc.rpc.lifecycle import Lifecycle, Phase, SessionFactory
+from promptkit_rpc.rpc.peer import Peer
+from promptkit_rpc.rpc.serve import Started
+from promptkit_rpc.rpc.stdio import Reader, Writer
+
+PATIENCE = 1.0
+"""Seconds that cancelled requests get to end by themselves."""
+
+CLOSING = 0.5
+"""Seconds that closing the session, and then writing what is left, may take."""
+
+_WATCH = 1.0
+
+
+def run(started: Started, factory: SessionFactory) -> int:
+    """Serves until the end, and returns the exit code."""
+    # Not asyncio.run: at its end it waits for threads, which a stuck one would never let it.
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    return loop.run_until_complete(_serve(started, factory))
+
+
+async def _serve(started: Started, factory: SessionFactory) -> int:
+    return await Daemon(started, factory).serve()
+
+
+class Daemon:
+    """The parts of one connection, and why it ends."""
+
+    def __init__(self, started: Started, factory: SessionFactory) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[tuple[int, float]] = self._loop.create_future()
+        self._started = started
+        self._lifecycle = Lifecycle(factory, self._exit, self._watch, self._greet)
+        self._writer = Writer(started.sink, lambda: self._stop(1))
+        self._peer = Peer(self._writer, self._lifecycle)
+
+    async def serve(self) -> int:
+        """Serves until the end, and returns the exit code."""
+        started = self._started
+        if started.hello is not None:
+            self._lifecycle.open(started.hello, self._peer)
+        self._deliver(started.events)
+        reader = Reader(started.source, started.framer, self._deliver, self._input_ended)
+        code, grace = await self._end
+        reader.close()
+        await self._peer.settle(grace, PATIENCE)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING):
+                await self._lifecycle.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSING):
+                await self._writer.drain()
+        return code
+
+    def _deliver(self, events: list[Event]) -> None:
+        for event in events:
+            if self._end.done():
+                return
+            if isinstance(event, Lost):
+                descriptors.say(f"the input is out of step: {event.reason}")
+                self._stop(1)
+            else:
+                self._peer.receive(event)
+        self._writer.flush()
+
+    def _greet(self, params: dict[str, Any]) -> Hello:
+        return negotiate(params, self._started.options.root, self._started.options.config)
+
+    # Why it ends
+
+    def _stop(self, code: int, grace: float = 0.0) -> None:
+        if not self._end.done():
+            self._end.set_result((code, grace))
+
+    def _exit(self, code: int) -> None:
+        self._stop(code)
+
+    def _input_ended(self) -> None:
+        if self._started.framer.inside:
+            descriptors.say("the input ended inside a frame")
+        self._stop(int(self._started.framer.inside), self._started.options.grace)
+
+    def _watch(self, hello: Hello) -> None:
+        """Ends with the process that the client named, if there is one to be seen."""
+        if hello.process_id is None or hello.process_id <= 0:
+            return
+        try:
+            watched = os.pidfd_open(hello.process_id)
+        except ProcessLookupError:
+            return  # it lives in another namespace of process ids; the end of input ends us
+        except (AttributeError, OSError, OverflowError):
+            self._poll(hello.process_id)
+        else:
+            self._loop.add_reader(watched, self._parent_gone)
+
+    def _poll(self, process_id: int) -> None:
+        try:
+            os.kill(process_id, 0)
+        except PermissionError:
+            pass  # it is there
+        except (ProcessLookupError, OverflowError):
+            self._parent_gone()
+            return
+        self._loop.call_later(_WATCH, self._poll, process_id)
+
+    def _parent_gone(self) -> None:
+        self._stop(int(self._lifecycle.phase is not Phase.SHUT), self._started.options.grace)
