@@ -3,6 +3,10 @@
 The one place that decides how deep and how long a JSON value may be.
 """
 
+import json
+import math
+import re
+from itertools import accumulate
 from typing import Any, Self
 
 import msgspec
@@ -11,14 +15,39 @@ from attrs import frozen
 MAX_NESTING = 400
 """How many arrays and objects may stand inside each other, in messages and answers alike."""
 
-_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+MAX_INTEGER = 4300
+"""The longest integer, in characters; a minus sign counts."""
+
+_EXPLAINED = 1 << 20
+"""Largest text that is searched for the place of a bad number, in bytes."""
+
+_OTHERS = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_SIGNED = bytes.maketrans(b"[]", b"\x01\xff")
+_SHALLOW = 4
+
+_ESCAPES = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|(?P<bad>\\u(?![0-9a-fA-F]{4}))|\\."
+)
+_NUMBERS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(?P<number>-?\d[\d.eE+-]*+)', re.DOTALL)
+_LONG_NEGATIVE = re.compile(rb"-\d{%d}" % MAX_INTEGER)
+_BYTE = re.compile(r" \(byte (\d+)\)$")
 
 encode = msgspec.json.encode
 """Encodes plain values to compact UTF-8 JSON."""
 
 
 class JsonError(ValueError):
-    """A text is no JSON, or is nested too deep or holds too long a number."""
+    """A text is no JSON, or is nested too deep or holds too long a number.
+
+    `offset` is the place of the fault in bytes where it is known.
+    """
+
+    def __init__(self, message: str, offset: int | None = None) -> None:
+        super().__init__(message if offset is None else f"{message} (byte {offset})")
+        self.reason = message
+        self.offset = offset
 
 
 def decode(text: bytes | str) -> Any:
@@ -27,15 +56,17 @@ def decode(text: bytes | str) -> Any:
     Raises:
         JsonError: the text is no JSON value within the limits.
     """
+    data = _utf8(text) if isinstance(text, str) else text
     try:
-        value = msgspec.json.decode(text)
+        value = msgspec.json.decode(data)
     except RecursionError:
-        raise JsonError(f"nested deeper than {MAX_NESTING} levels") from None
-    except (msgspec.MsgspecError, UnicodeError, ValueError) as error:
-        raise JsonError(str(error)) from None
-    data = text.encode() if isinstance(text, str) else text
+        raise _nested() from None
+    except msgspec.ValidationError as error:
+        raise _number(data, str(error)) from None
+    except msgspec.MsgspecError as error:
+        raise _malformed(data, str(error)) from None
     if too_deep(data):
-        raise JsonError(f"nested deeper than {MAX_NESTING} levels")
+        raise _nested()
     return value
 
 
@@ -43,19 +74,77 @@ def too_deep(text: bytes | bytearray, limit: int = MAX_NESTING) -> bool:
     """Says whether valid JSON is nested deeper than the limit, at about the speed of a copy."""
     if text.count(b"[") + text.count(b"{") <= limit:
         return False
-    # With strings gone only brackets are left, and each pass removes the innermost pairs.
-    brackets = without_strings(text).translate(None, _BRACKETS)
-    for _ in range(limit):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
-    return bool(brackets)
+    # Each pass removes the innermost pairs, one level exactly because all are of one kind. Real
+    # data is gone after a few; what is left is summed up, so that no text costs a pass a level.
+    brackets = brackets_of(text)
+    shallow = min(_SHALLOW, limit)
+    for _ in range(shallow):
+        brackets = brackets.replace(b"[]", b"")
+    if len(brackets) <= 2 * (limit - shallow):
+        return False
+    steps = memoryview(brackets.translate(_SIGNED)).cast("b")
+    return max(accumulate(steps)) > limit - shallow
 
 
-def without_strings(text: bytes | bytearray) -> bytes:
-    """What is left of valid JSON when its strings are taken out."""
-    escapes_gone = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b"".join(escapes_gone.split(b'"')[::2])
+def brackets_of(text: bytes | bytearray) -> bytes:
+    """The brackets of valid JSON outside its strings, in order, braces as square brackets."""
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    left = bytes(text.translate(_ONE_KIND, _OTHERS)).replace(b'""', b"")
+    # Taking out pairs of quotes leaves the count before each bracket odd or even as it was.
+    return b"".join(left.split(b'"')[::2]) if b'"' in left else left
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise JsonError("a lone surrogate") from None
+
+
+def _nested() -> JsonError:
+    return JsonError(f"nested deeper than {MAX_NESTING} levels")
+
+
+def _malformed(data: bytes, message: str) -> JsonError:
+    # The decoder calls a bad escape near the end of a text a truncation.
+    for escape in _ESCAPES.finditer(data) if b"\\u" in data else ():
+        if escape["lone"]:
+            return JsonError(f"a lone surrogate {escape['lone'].decode()}", escape.start())
+        if escape["bad"]:
+            return JsonError("an invalid escape", escape.start())
+    if "truncated" in message:
+        return JsonError("the text ends too early", len(data))
+    if "UTF-8" in message:
+        return JsonError("invalid UTF-8", _first_bad_byte(data))
+    place = _BYTE.search(message)
+    reason = message.removeprefix("JSON is malformed: ")
+    return JsonError(_BYTE.sub("", reason), int(place[1]) if place else None)
+
+
+def _first_bad_byte(data: bytes) -> int | None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def _number(data: bytes, message: str) -> JsonError:
+    if message.startswith("Integer"):
+        reason = f"an integer of more than {MAX_INTEGER} characters"
+    else:
+        reason = "a number beyond the largest that a double can hold"
+    for token in _NUMBERS.finditer(data) if len(data) <= _EXPLAINED else ():
+        if token["number"] and _out_of_range(token["number"]):
+            return JsonError(reason, token.start())
+    return JsonError(reason)
+
+
+def _out_of_range(number: bytes) -> bool:
+    if number.lstrip(b"-").isdigit():
+        return len(number) > MAX_INTEGER
+    return math.isinf(float(number))
 
 
 @frozen
@@ -69,12 +158,22 @@ class Json:
         """Keeps a copy of a plain value.
 
         Raises:
-            JsonError: the value holds what JSON cannot say (NaN, a set, a lone surrogate).
+            JsonError: the value holds what JSON cannot say (NaN, a set, a lone surrogate), or is
+                nested too deep.
         """
         try:
-            return cls(bytes(memoryview(encode(value))))
-        except (TypeError, ValueError, RecursionError, OverflowError) as error:
+            # The strict one: msgspec turns NaN into null and takes sets, dates and bytes.
+            text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        except RecursionError:
+            raise _nested() from None
+        except (TypeError, ValueError) as error:
             raise JsonError(str(error)) from None
+        data = _utf8(text)
+        if too_deep(data):
+            raise _nested()
+        if _LONG_NEGATIVE.search(data):
+            decode(data)
+        return cls(data)
 
     def value(self) -> Any:
         """A fresh value; changing it changes nothing here."""
