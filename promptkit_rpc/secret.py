@@ -113,14 +113,17 @@ _living: WeakSet[Secret] = WeakSet()
 class Redactor:
     """Takes some secrets out of text, however they are spelled there. Redact first, then shorten.
 
-    `text` is for errors and logs, `answer` for what a model said.
+    `text` is for errors and logs, `answer` for what a model said. What is given as `only_in_text`
+    is too ordinary to be cut from answers.
     """
 
     __slots__ = ("_everywhere", "_in_answers")
 
-    def __init__(self, secrets: Iterable[Secret | None]) -> None:
+    def __init__(
+        self, secrets: Iterable[Secret | None], only_in_text: Iterable[Secret] = ()
+    ) -> None:
         held = [secret for secret in secrets if secret is not None]
-        self._everywhere = _forms(held, SHORTEST)
+        self._everywhere = _forms([*held, *only_in_text], SHORTEST)
         self._in_answers = _forms(held, SHORTEST_IN_ANSWERS)
 
     def text(self, text: str) -> str:

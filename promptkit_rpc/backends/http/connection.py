@@ -1,0 +1,280 @@
+"""One HTTP/1.1 connection on asyncio, spoken by h11: a wait is one future, an end is at once.
+
+Raises httpx's exceptions. Knows no pool, no provider and no retry.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import h11
+import httpx
+
+Pace = Callable[[], Awaitable[None] | None]
+"""Asked before more is read from the socket: None, or what to await first."""
+
+_SLICE = 256 * 1024
+_UNREAD = 256 * 1024
+_LONGEST_HEAD = 100 * 1024
+_DRAIN = 2.0
+_DRAINED_AT_MOST = 64 * 1024
+
+
+class Unanswered(httpx.RemoteProtocolError):
+    """The connection ended before a byte of the response had come."""
+
+
+class BrokenOff(httpx.RemoteProtocolError):
+    """The connection ended inside the response."""
+
+
+class Connection(asyncio.Protocol):
+    """One request at a time; `release` is called when it is free for the next one, or is gone.
+
+    Every method that waits is cancelled safely by `abort`, which its caller must call.
+    """
+
+    def __init__(self, release: Callable[["Connection"], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._release = release
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
+        self._transport: asyncio.Transport
+        self._waiter: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadline = 0.0
+        self._late: type[httpx.TimeoutException] = httpx.ReadTimeout
+        self._unread = 0
+        self._received = False
+        self._write_paused = False
+        self._read_paused = False
+        self._sent = True
+        self._ended = False
+        self._lost: Exception | None = None
+        self._draining: asyncio.TimerHandle | None = None
+        self._drained = 0
+        self.idle_since = 0.0
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keeps the transport; also called by hand when TLS replaces it."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Hands bytes to h11 and wakes who waits; bytes nobody asked for end the connection."""
+        if self._http.our_state is h11.IDLE:
+            self.abort()
+            return
+        self._received = True
+        self._unread += len(data)
+        self._http.receive_data(data)
+        if self._draining:
+            self._drain()
+        elif self._waiter is None and self._unread > _UNREAD:
+            self._transport.pause_reading()
+            self._read_paused = True
+        self._wake()
+
+    def eof_received(self) -> bool:
+        """The peer sends no more; nothing is left to say to it either."""
+        if not self._ended and self._received:
+            # Only now does h11 know that a body without a length is complete.
+            self._http.receive_data(b"")
+        self._end()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is gone."""
+        self._lost = exc
+        self._end()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._release(self)
+
+    def pause_writing(self) -> None:
+        """The socket is full."""
+        self._write_paused = True
+
+    def resume_writing(self) -> None:
+        """The socket takes more."""
+        self._write_paused = False
+        self._wake()
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._draining:
+            self._drain()
+        self._wake()
+
+    # One exchange.
+
+    async def request(
+        self, head: h11.Request, body: bytes, timeouts: dict[str, float | None]
+    ) -> h11.Response:
+        """Sends a request and waits for the head of its response."""
+        await self._send(head, body, timeouts.get("write"))
+        timeout = timeouts.get("read")
+        while True:
+            event = self._event()
+            if event is h11.NEED_DATA:
+                await self._more(timeout)
+            elif type(event) is h11.Response:
+                return event
+            elif type(event) is not h11.InformationalResponse:
+                raise httpx.RemoteProtocolError("the response does not begin as HTTP does")
+
+    async def receive(self, within: float | None, pace: Pace | None) -> bytes | None:
+        """The next bytes of the response's body, None after the last; then it is released."""
+        while True:
+            event = self._event()
+            if type(event) is h11.Data:
+                return event.data
+            if event is not h11.NEED_DATA:
+                self._finish()
+                return None
+            wait = None if pace is None else pace()
+            if wait is None:
+                await self._more(within)
+            else:
+                await wait
+
+    def leave(self) -> None:
+        """Everything needed of the response is here: keeps the connection if its end comes soon."""
+        self._draining = self._loop.call_later(_DRAIN, self.abort)
+        self._drained = 0
+        self._drain()
+
+    def abort(self) -> None:
+        """Closes at once; never waits."""
+        self._stop_draining()
+        self._ended = True
+        self._transport.abort()
+        self._wake()
+
+    @property
+    def alive(self) -> bool:
+        """Whether an idle connection can still be used, as far as is known here."""
+        return not self._ended and not self._transport.is_closing()
+
+    async def start_tls(self, context: Any, host: str) -> None:
+        """Puts TLS on the connection, inside a tunnel that was just made."""
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
+        self._received = False
+        transport = await self._loop.start_tls(self._transport, self, context, server_hostname=host)
+        if transport is None:
+            raise httpx.ConnectError("the connection ended before TLS was agreed on")
+        self.connection_made(transport)
+
+    # Inside.
+
+    async def _send(self, head: h11.Request, body: bytes, within: float | None) -> None:
+        transport = self._transport
+        self._received = self._sent = False
+        try:
+            start = self._http.send(head) or b""
+            self._http.send_with_data_passthrough(h11.Data(data=body))
+            self._http.send(h11.EndOfMessage())
+        except h11.LocalProtocolError:
+            # What h11 says of it may quote a header.
+            raise httpx.LocalProtocolError("the request is no valid HTTP") from None
+        if len(body) <= _SLICE:
+            transport.write(start + body)
+        else:
+            transport.write(start)
+            # A slice is copied only when the socket is full, and no more than one slice.
+            view = memoryview(body)
+            for at in range(0, len(view), _SLICE):
+                transport.write(view[at : at + _SLICE])
+                while self._write_paused and not self._received and not self._ended:
+                    await self._wait(within, httpx.WriteTimeout)
+                if self._received or self._ended:
+                    self._sent = at + _SLICE >= len(view)
+                    return
+        self._sent = True
+
+    def _event(self) -> Any:
+        try:
+            event = self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            if self._ended:
+                raise BrokenOff("the response broke off") from (self._lost or error)
+            raise httpx.RemoteProtocolError(f"the response is no valid HTTP: {error}") from None
+        if event is h11.NEED_DATA:
+            self._unread = 0
+            if self._ended:
+                self._raise_ended()
+        return event
+
+    def _raise_ended(self) -> None:
+        if self._received:
+            raise BrokenOff("the response broke off") from self._lost
+        raise Unanswered("the connection ended before a response came") from self._lost
+
+    async def _more(self, within: float | None) -> None:
+        if self._read_paused:
+            self._read_paused = False
+            self._transport.resume_reading()
+        await self._wait(within, httpx.ReadTimeout)
+
+    async def _wait(self, within: float | None, late: type[httpx.TimeoutException]) -> None:
+        waiter = self._waiter = self._loop.create_future()
+        if within is not None:
+            self._late = late
+            self._deadline = self._loop.time() + within
+            if self._timer is not None and self._timer.when() > self._deadline:
+                self._timer.cancel()
+                self._timer = None
+            if self._timer is None:
+                self._timer = self._loop.call_at(self._deadline, self._tick)
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+
+    def _tick(self) -> None:
+        """One timer serves all waits: when it is due early, it only sets itself again."""
+        self._timer = None
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            return
+        if self._loop.time() >= self._deadline:
+            waiter.set_exception(self._late("nothing came in time"))
+        else:
+            self._timer = self._loop.call_at(self._deadline, self._tick)
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _drain(self) -> None:
+        try:
+            event = self._http.next_event()
+            while isinstance(event, h11.Data):
+                self._drained += len(event.data)
+                event = self._http.next_event()
+        except h11.RemoteProtocolError:
+            self.abort()
+            return
+        if event is not h11.NEED_DATA:
+            self._stop_draining()
+            self._finish()
+        elif self._ended or self._drained > _DRAINED_AT_MOST:
+            self.abort()
+
+    def _stop_draining(self) -> None:
+        if self._draining is not None:
+            self._draining.cancel()
+            self._draining = None
+
+    def _finish(self) -> None:
+        http = self._http
+        done = http.our_state is h11.DONE and http.their_state is h11.DONE
+        if done and self._sent and self.alive and not http.trailing_data[0]:
+            http.start_next_cycle()
+            self._unread = 0
+            self.idle_since = self._loop.time()
+            self._release(self)
+        else:
+            self.abort()

@@ -1,0 +1,94 @@
+"""What providers send as JSON: read strictly where it can be, and forgivingly where it must be.
+
+Knows no provider; says only that a payload is unusable or is a refusal.
+"""
+
+import json
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from promptkit_rpc.usage import UNKNOWN, TokenCounts
+
+T = TypeVar("T")
+
+SNIPPET, SENTENCE = 160, 400
+"""Characters that are shown of a payload that cannot be read, and of what a provider says."""
+
+
+class Unusable(Exception):  # noqa: N818 - named after what the payload is
+    """A payload that promised an answer and holds none; `usage` is what it reported all the same.
+
+    `cut_off` says that it ends in the middle of its JSON.
+    """
+
+    def __init__(self, why: str, usage: TokenCounts = UNKNOWN, *, cut_off: bool = False) -> None:
+        super().__init__(why)
+        self.why = why
+        self.usage = usage
+        self.cut_off = cut_off
+
+
+class Refused(Exception):  # noqa: N818 - named after what the provider did
+    """A payload that is an error although its status says success; `body` is its JSON."""
+
+    def __init__(self, body: dict[str, Any], usage: TokenCounts = UNKNOWN) -> None:
+        super().__init__("refused")
+        self.body = body
+        self.usage = usage
+
+
+def decoded(payload: bytes | str, decoder: msgspec.json.Decoder[T]) -> T:
+    """A payload in the decoder's shape.
+
+    Raises:
+        Unusable: it is no JSON, or JSON of another shape.
+    """
+    try:
+        return decoder.decode(payload)
+    except msgspec.ValidationError as error:
+        raise Unusable(f"its JSON has another shape ({error})") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        cut_off = bool(payload) and "truncated" in str(error)
+    # Providers send half surrogate pairs, NaN and broken UTF-8 in places that do not matter.
+    text = payload if isinstance(payload, str) else payload.decode("utf-8", "replace")
+    try:
+        return msgspec.convert(json.loads(text), decoder.type)
+    except msgspec.ValidationError as error:
+        raise Unusable(f"its JSON has another shape ({error})") from None
+    except RecursionError:
+        raise Unusable("its JSON is nested too deep") from None
+    except ValueError:
+        why = "its JSON is cut off" if cut_off else "it is no JSON"
+        raise Unusable(why if payload else "it is empty", cut_off=cut_off) from None
+
+
+def error_body(payload: bytes) -> dict[str, Any] | None:
+    """The JSON object of an error response, None where there is none."""
+    try:
+        value: Any = json.loads(payload.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, list) and value:
+        value = cast("list[Any]", value)[0]
+    return normalized(cast("dict[str, Any]", value)) if isinstance(value, dict) else None
+
+
+def normalized(body: dict[str, Any]) -> dict[str, Any]:
+    """An error body whose `error`, where it is a bare text, is put beside its codes."""
+    error = body.get("error")
+    if not isinstance(error, str):
+        return body
+    return {**{k: v for k, v in body.items() if k != "error"}, "message": error}
+
+
+def members(value: object) -> dict[str, Any]:
+    """A JSON object as it is, anything else as an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def short(text: str, length: int) -> str:
+    """Text on one line and of bounded length, without control characters."""
+    line = " ".join(text[: 8 * length].split())
+    line = "".join(c for c in line if c.isprintable())
+    return line if len(line) <= length and len(text) <= 8 * length else line[:length] + "…"
