@@ -1,0 +1,1 @@
+"""The daemon: framing, peer, session, wire types. Only this package knows the wire."""

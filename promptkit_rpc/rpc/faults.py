@@ -40,6 +40,11 @@ def faults(value: Any, wire_type: Any, name: str) -> tuple[Fault, ...]:
     return tuple(islice(_invalid(value, wire_type, name), MAX_FAULTS))
 
 
+def told(value: Any, wire_type: Any, name: str) -> str:
+    """The faults of a value in one sentence."""
+    return "; ".join(map(str, faults(value, wire_type, name)))
+
+
 def _invalid(value: Any, wire_type: Any, path: str) -> Iterator[Fault]:
     """Every fault of a value, in the order of the type's fields."""
     plain, tag = wire_type, None

@@ -67,7 +67,7 @@ def negotiate(params: dict[str, Any], root: str | None = None, config: str | Non
     client = _object(params, "capabilities", "params.capabilities")
     text_documents = isinstance(client.get("textDocument"), dict)
     chosen = _option(options, "root") or root
-    folder = _absolute(_path(chosen) if chosen else _client_root(params) or ".")
+    folder = _absolute(local_path(chosen) if chosen else _client_root(params) or ".")
     file = _option(options, "config") or config
     process_id = params.get("processId")
     if process_id is not None and type(process_id) is not int:
@@ -75,7 +75,7 @@ def negotiate(params: dict[str, Any], root: str | None = None, config: str | Non
     return Hello(
         result=_result(version, client, text_documents=text_documents),
         root=folder,
-        config=os.path.join(folder, _path(file)) if file else None,  # noqa: PTH118 - likewise
+        config=os.path.join(folder, local_path(file)) if file else None,  # noqa: PTH118 - likewise
         process_id=process_id,
         capabilities=client,
         text_documents=text_documents,
@@ -161,7 +161,7 @@ def _client_root(params: dict[str, Any]) -> str | None:
     uris = [_text(folder, "uri", "params.workspaceFolders[]") for folder in folders]
     for uri in [*uris, _text(params, "rootUri", "params")]:
         if uri and uri.startswith("file:"):
-            return _path(uri)
+            return local_path(uri)
     return _text(params, "rootPath", "params")
 
 
@@ -172,7 +172,7 @@ def _absolute(path: str) -> str:
         return path
 
 
-def _path(text: str) -> str:
+def local_path(text: str) -> str:
     """A path as it is, or the path of a `file:` URI."""
     if not text.startswith("file:"):
         return text

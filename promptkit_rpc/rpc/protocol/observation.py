@@ -14,11 +14,11 @@ from promptkit_rpc.rpc.protocol.usage import Usage
 
 @frozen(kw_only=True)
 class ErrorNote:
-    """An error as an observation tells it."""
+    """An error as an observation tells it: no message, for a provider's may quote content."""
 
     kind: Annotated[Kind, Doc("As in `data.kind` of an error.")]
-    message: Annotated[str, Doc("The error in words.")]
     reason: Annotated[Reason | None, Doc("Why a generation failed.")] = None
+    http_status: Annotated[Count | None, Doc("The provider's status.")] = None
 
 
 @frozen(kw_only=True)

@@ -1,0 +1,1 @@
+"""Between core values and their written counterparts on the wire."""

@@ -1,0 +1,56 @@
+"""`promptkit/prepare` and `promptkit/prepared/*`."""
+
+from promptkit_rpc.rpc.convert.results import prepared_details
+from promptkit_rpc.rpc.handles import Plan
+from promptkit_rpc.rpc.peer import Call
+from promptkit_rpc.rpc.protocol.prepared import (
+    ExecuteParams,
+    PreparedDetails,
+    PreparedParams,
+    PrepareResult,
+)
+from promptkit_rpc.rpc.protocol.run import RunParams, RunResult
+from promptkit_rpc.rpc.state import State
+
+
+async def prepare(state: State, params: RunParams, call: Call) -> PrepareResult:
+    """Resolves and renders; the request's tokens are kept for the execution."""
+    engine = state.engines.get(params.engine_id)
+    request = state.request(params)
+    with state.progress(params.work_done_token, f"preparing {params.prompt_id}"):
+        prepared = await engine.prepare(request, call.signal)
+    plan = Plan(
+        prepared=prepared,
+        engine=engine,
+        observe=params.observe,
+        partial_result_token=params.partial_result_token,
+    )
+    return PrepareResult(
+        prepared_id=state.prepared.hold(plan), details=prepared_details(prepared.plan)
+    )
+
+
+def details(state: State, params: PreparedParams, _: Call) -> PreparedDetails:
+    """What it will send."""
+    return prepared_details(state.prepared.get(params.prepared_id).prepared.plan)
+
+
+async def execute(state: State, params: ExecuteParams, call: Call) -> RunResult:
+    """Sends it, once; what is observed and streamed is said here or was at `prepare`."""
+    plan = state.prepared.take(params.prepared_id)
+    progress = state.progress(params.work_done_token, plan.prepared.plan.prompt_id)
+    observe, text = params.observe, params.partial_result_token
+    observers = state.observing(plan.observe if observe is None else observe)
+    with state.running(), progress:
+        result = await plan.engine.execute(
+            plan.prepared,
+            call.signal,
+            observers=(*observers, progress),
+            stream=state.stream(plan.partial_result_token if text is None else text),
+        )
+    return state.completed(result)
+
+
+def discard(state: State, params: PreparedParams, _: Call) -> None:
+    """Gives it up."""
+    state.prepared.take(params.prepared_id).prepared.claim()

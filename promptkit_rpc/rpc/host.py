@@ -1,0 +1,97 @@
+"""The connected client as a host: asked for generations and for keys that it keeps."""
+
+import logging
+from typing import Any
+
+from promptkit_rpc.cancellation import CancelSignal
+from promptkit_rpc.errors import CredentialMissing, GenerationFailed, Origin, Reason
+from promptkit_rpc.generation import Answer, Call, CallFailed, Deltas
+from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
+from promptkit_rpc.rpc.convert.host import answer, generate_params, generation_failed
+from promptkit_rpc.rpc.errors import ConnectionLost, RpcError
+from promptkit_rpc.rpc.faults import told
+from promptkit_rpc.rpc.peer import Peer, Receiver
+from promptkit_rpc.rpc.protocol.host import CredentialParams, CredentialResult, GenerateResult
+from promptkit_rpc.rpc.protocol.progress import ClientProgress
+
+_log = logging.getLogger(__name__)
+
+
+class Host:
+    """Asks the client; takes the pieces of text that it streams."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._streams: dict[str, Deltas] = {}
+
+    async def generate(self, backend: str, call: Call) -> Answer:
+        """One generation call.
+
+        Raises:
+            CallFailed: the client answered with an error, with something else, or not at all.
+        """
+        token = None
+        if call.deltas is not None:
+            token = f"generate/{call.run_id}/{call.attempt}"
+            self._streams[token] = call.deltas
+        try:
+            answered = await self._peer.request(
+                "promptkit/backend/generate", generate_params(backend, call, token)
+            )
+        except RpcError as error:
+            raise CallFailed(generation_failed(backend, error)) from None
+        except ConnectionLost as lost:
+            raise CallFailed(_no_answer(str(lost), Reason.CONNECTION)) from None
+        finally:
+            if token is not None:
+                self._streams.pop(token, None)
+        try:
+            return answer(structure(answered, GenerateResult))
+        except FAILURES:
+            wrong = told(answered, GenerateResult, "result")
+            message = f"backend {backend!r}: the client's answer cannot be used: {wrong}"
+            raise CallFailed(_no_answer(message, Reason.MALFORMED_RESPONSE)) from None
+
+    async def credential(self, name: str, signal: CancelSignal) -> str:
+        """A key by name.
+
+        Raises:
+            CredentialMissing: the client has none.
+        """
+        params = unstructure(CredentialParams(name=name))
+        try:
+            answered = await self._peer.request("promptkit/credential/get", params, signal)
+            result = structure(answered, CredentialResult)
+        except RpcError as error:
+            raise CredentialMissing(
+                f"the client gave no credential {name!r}: {error.message}"
+            ) from None
+        except (*FAILURES, ConnectionLost):
+            raise CredentialMissing(f"the client gave no credential {name!r}") from None
+        if result.credential is None:
+            raise CredentialMissing(f"the client has no credential {name!r}")
+        return result.credential
+
+    def progressed(self, params: dict[str, Any]) -> None:
+        """A piece of text for an open generation; anything else is let pass."""
+        try:
+            progress = structure(params, ClientProgress)
+        except FAILURES:
+            _log.debug("dropped a progress that cannot be read")
+            return
+        match self._streams.get(progress.token), progress.value:
+            case None, _:
+                pass
+            case deltas, {"text": str(text)}:
+                deltas.push(text)
+            case _:
+                _log.debug("dropped a progress without text")
+
+    @property
+    def notifications(self) -> dict[str, Receiver]:
+        """What the client tells."""
+        return {"$/progress": self.progressed}
+
+
+def _no_answer(message: str, reason: Reason) -> GenerationFailed:
+    return GenerationFailed(message, reason=reason, origin=Origin.PROMPTKIT, retryable=False)

@@ -1,0 +1,74 @@
+"""One client's session: its state, and its methods bound to the handlers.
+
+A request of ours is read strictly, served, and its result sent in full; what needs no waiting is
+answered at once.
+"""
+
+import os
+from collections.abc import Callable
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import Any
+
+from promptkit_rpc import system
+from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
+from promptkit_rpc.rpc.engines import Engines
+from promptkit_rpc.rpc.errors import invalid_params
+from promptkit_rpc.rpc.faults import faults
+from promptkit_rpc.rpc.handlers import HANDLERS
+from promptkit_rpc.rpc.hello import Hello
+from promptkit_rpc.rpc.host import Host
+from promptkit_rpc.rpc.peer import Call, Handler, Peer
+from promptkit_rpc.rpc.protocol.methods import Direction, requests
+from promptkit_rpc.rpc.state import State
+from promptkit_rpc.services import ClientCredential, ClientGenerate, Services
+
+MakeServices = Callable[[ClientGenerate, ClientCredential], Services]
+
+
+class Session:
+    """Serves one connection.
+
+    Args:
+        services: makes what engines are given, from the client as a host.
+    """
+
+    def __init__(self, peer: Peer, hello: Hello, services: MakeServices = system.services) -> None:
+        host = Host(peer)
+        config = hello.config and os.path.relpath(hello.config, hello.root)
+        self.engines = Engines(Path(hello.root), config, services(host.generate, host.credential))
+        state = State(peer, host, self.engines)
+        self.methods: dict[str, Handler] = {
+            name: _bound(HANDLERS[name], state, method.params)
+            for name, method in requests(Direction.CLIENT).items()
+        }
+        self.notifications = host.notifications
+
+    async def close(self) -> None:
+        """Closes its engines; runs in flight finish."""
+        await self.engines.close_all()
+
+
+def _bound(handler: Callable[..., Any], state: State, params_type: Any) -> Handler:
+    if iscoroutinefunction(handler):
+
+        def later(params: dict[str, Any], call: Call) -> Any:
+            return _sent(handler(state, _read(params, params_type), call))
+
+        return later
+
+    def at_once(params: dict[str, Any], call: Call) -> Any:
+        return unstructure(handler(state, _read(params, params_type), call))
+
+    return at_once
+
+
+async def _sent(result: Any) -> Any:
+    return unstructure(await result)
+
+
+def _read(params: dict[str, Any], params_type: Any) -> Any:
+    try:
+        return structure(params, params_type)
+    except FAILURES:
+        raise invalid_params(faults(params, params_type, "params")) from None
