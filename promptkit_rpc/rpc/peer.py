@@ -19,6 +19,7 @@ from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.errors import Cancelled, PromptKitError
 from promptkit_rpc.rpc import messages
 from promptkit_rpc.rpc.errors import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     ConnectionLost,
@@ -179,7 +180,7 @@ class Peer:
         try:
             body = messages.answer(ident, result)
         except messages.UNENCODABLE as raised:
-            self._fail(ident, self._error("a result", raised))
+            self._fail(ident, _unencodable("a result", raised))
         else:
             self._outlet.send(body)
 
@@ -187,14 +188,12 @@ class Peer:
         try:
             body = messages.failure(ident, error)
         except messages.UNENCODABLE as raised:
-            body = messages.failure(ident, self._error("an error's data", raised))
+            body = messages.failure(ident, _unencodable("an error's data", raised))
         self._outlet.send(body)
 
     def _error(self, what: str, raised: Exception) -> RpcError:
         if not isinstance(raised, RpcError | ConnectionLost | PromptKitError):
-            # Of the exception only its type is told: its message may hold content or a key.
-            where = "".join(traceback.format_tb(raised.__traceback__))
-            _log.error("%s raised %s\n%s", what[:_SHOWN], type(raised).__qualname__, where)
+            _report(what, raised)
         return self._to_error(raised)
 
     def _notified(self, notification: Notification) -> None:
@@ -319,6 +318,18 @@ class Peer:
 
 _GONE = "the other side of the connection is gone"
 _CLOSING = "the connection is closing"
+
+
+def _report(what: str, raised: Exception) -> None:
+    """Logs where it happened; the exception's message may hold content or a key, so not that."""
+    where = "".join(traceback.format_tb(raised.__traceback__))
+    _log.error("%s raised %s\n%s", what[:_SHOWN], type(raised).__qualname__, where)
+
+
+def _unencodable(what: str, raised: Exception) -> RpcError:
+    _report(what, raised)
+    data = {"kind": "internal", "retryable": False}
+    return RpcError(INTERNAL_ERROR, f"{what} cannot be written as JSON", data)
 
 
 def _stopped(call: Call) -> RpcError:
