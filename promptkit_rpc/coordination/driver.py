@@ -3,6 +3,7 @@
 Holds no capacity of its own: every turn is a whole run, over before the callback is asked.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -54,6 +55,8 @@ async def coordinate(
         raise RequestInvalid(f"additionalTurns must not be negative, but is {additional_turns}")
     state = State(exchange=start, remaining=additional_turns)
     while state.phase is not Phase.ENDED:
+        if state.phase is Phase.DUE and state.result is not None:
+            await _let_cancels_in()
         if signal.error is not None:
             state = table.cancel(state)
             continue
@@ -65,6 +68,15 @@ async def coordinate(
     if state.outcome is not None:
         return state.outcome
     raise _cancelled(signal, state.undelivered) from signal.error
+
+
+async def _let_cancels_in() -> None:
+    """Lets a cancel that has already arrived be seen, before a result is handed out.
+
+    One pass of the loop finds it, the next one acts on it.
+    """
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
 
 
 async def _ask(state: State, next_action: NextAction, signal: CancelSignal) -> State:
