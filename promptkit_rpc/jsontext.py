@@ -21,7 +21,7 @@ MAX_INTEGER = 4300
 _EXPLAINED = 1 << 20
 """Largest text that is searched for the place of a bad number, in bytes."""
 
-_OTHERS = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_DEEP = f"nested deeper than {MAX_NESTING} levels"
 _ONE_KIND = bytes.maketrans(b"{}", b"[]")
 _SIGNED = bytes.maketrans(b"[]", b"\x01\xff")
 _SHALLOW = 4
@@ -32,6 +32,7 @@ _ESCAPES = re.compile(
 )
 _NUMBERS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(?P<number>-?\d[\d.eE+-]*+)', re.DOTALL)
 _LONG_NEGATIVE = re.compile(rb"-\d{%d}" % MAX_INTEGER)
+_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(?P<open>[\[{])|(?P<close>[\]}])', re.DOTALL)
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 
 encode = msgspec.json.encode
@@ -60,13 +61,13 @@ def decode(text: bytes | str) -> Any:
     try:
         value = msgspec.json.decode(data)
     except RecursionError:
-        raise _nested() from None
+        raise _nested(data) from None
     except msgspec.ValidationError as error:
         raise _number(data, str(error)) from None
     except msgspec.MsgspecError as error:
         raise _malformed(data, str(error)) from None
     if too_deep(data):
-        raise _nested()
+        raise _nested(data)
     return value
 
 
@@ -88,10 +89,16 @@ def too_deep(text: bytes | bytearray, limit: int = MAX_NESTING) -> bool:
 
 def brackets_of(text: bytes | bytearray) -> bytes:
     """The brackets of valid JSON outside its strings, in order, braces as square brackets."""
+    return outside_strings(text, b"[]{}").translate(_ONE_KIND)
+
+
+def outside_strings(text: bytes | bytearray, kept: bytes) -> bytes:
+    """The bytes of valid JSON that stand outside its strings and are among those kept."""
     if b"\\" in text:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    left = bytes(text.translate(_ONE_KIND, _OTHERS)).replace(b'""', b"")
-    # Taking out pairs of quotes leaves the count before each bracket odd or even as it was.
+    others = bytes(byte for byte in range(256) if byte not in kept + b'"')
+    left = bytes(text.translate(None, others)).replace(b'""', b"")
+    # Taking out pairs of quotes leaves the count before each byte odd or even as it was.
     return b"".join(left.split(b'"')[::2]) if b'"' in left else left
 
 
@@ -102,8 +109,13 @@ def _utf8(text: str) -> bytes:
         raise JsonError("a lone surrogate") from None
 
 
-def _nested() -> JsonError:
-    return JsonError(f"nested deeper than {MAX_NESTING} levels")
+def _nested(data: bytes = b"") -> JsonError:
+    level = 0
+    for token in _BRACKETS.finditer(data) if len(data) <= _EXPLAINED else ():
+        level += bool(token["open"]) - bool(token["close"])
+        if level > MAX_NESTING:
+            return JsonError(_DEEP, token.start())
+    return JsonError(_DEEP)
 
 
 def _malformed(data: bytes, message: str) -> JsonError:
@@ -118,8 +130,11 @@ def _malformed(data: bytes, message: str) -> JsonError:
     if "UTF-8" in message:
         return JsonError("invalid UTF-8", _first_bad_byte(data))
     place = _BYTE.search(message)
-    reason = message.removeprefix("JSON is malformed: ")
-    return JsonError(_BYTE.sub("", reason), int(place[1]) if place else None)
+    reason = _BYTE.sub("", message.removeprefix("JSON is malformed: "))
+    if place is None:
+        return JsonError(reason)
+    # Of characters after the value the decoder names the second one.
+    return JsonError(reason, int(place[1]) - (reason == "trailing characters"))
 
 
 def _first_bad_byte(data: bytes) -> int | None:

@@ -105,7 +105,8 @@ def test_many_deep_branches_are_no_deeper_than_one() -> None:
         (b'"\xed\xa0\x80"', "invalid UTF-8 (byte 1)"),
         (b"", "the text ends too early (byte 0)"),
         (b'{"a":', "the text ends too early (byte 5)"),
-        (b"{} {}", "trailing characters (byte 4)"),
+        (b"{} {}", "trailing characters (byte 3)"),
+        (b"1}", "trailing characters (byte 1)"),
         (b"NaN", "invalid character (byte 0)"),
         (b"[Infinity]", "invalid character (byte 1)"),
         (b"[1e999]", "a number beyond the largest that a double can hold (byte 1)"),
@@ -201,3 +202,13 @@ def test_equality_is_that_of_the_text() -> None:
     assert Json.of({"a": 1}) == Json(b'{"a":1}')
     assert Json(b"1.0") != Json(b"1")
     assert len({Json(b"1"), Json(b"1"), Json(b"2")}) == 2
+
+
+def test_what_is_nested_too_deep_is_named_with_its_place() -> None:
+    """S-07. The first bracket of too many, whatever stands in strings before it."""
+    with pytest.raises(JsonError) as caught:
+        decode(b'["[[[\\"[[", ' + b"[" * 1000)
+    assert caught.value.offset == len(b'["[[[\\"[[", ') + MAX_NESTING - 1
+    with pytest.raises(JsonError) as caught:
+        decode(b"[" * 401 + b"]" * 401)
+    assert caught.value.offset == 400

@@ -1,0 +1,212 @@
+r"""Whether an answer meets its contract. Knows no provider and no run.
+
+Meanings that are ours: `format` is an assertion, and unknown formats say nothing; patterns are
+those of ECMA 262 (`\d` is 0-9, `$` the very end, `\Z` an error); `multipleOf` counts in decimal.
+"""
+
+# The validator is loaded with the first schema: a start must not pay for it.
+# ruff: noqa: PLC0415
+
+import asyncio
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from attrs import frozen
+
+from promptkit_rpc.jsontext import Json, JsonError, too_deep
+from promptkit_rpc.output import references, strict
+from promptkit_rpc.output.aside import AsideFailed, aside
+from promptkit_rpc.output.contract import Contract, Format, Status, Validation, Violation
+from promptkit_rpc.output.listing import bounded, listed, short
+from promptkit_rpc.output.pointer import pointer
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
+
+CHECKED_HERE = 256 << 10
+"""Largest answer that is checked in this process, in bytes; a larger one gets one of its own."""
+
+LISTED_HERE = 64 << 10
+"""Likewise for one with violations to list: each may copy the part of the answer it is about."""
+
+_WEIGHT_HERE = 512 << 10  # bytes times levels: an error inside an error copies its part again
+_BACKTRACKED_HERE = 4 << 10
+_BACKTRACKS = 10_000
+
+_WORKER = "promptkit_rpc.output.worker"
+_STOPPED = {
+    "refusal": "the model refused to answer",
+    "contentFilter": "the provider filtered the answer",
+    "length": "the answer was cut off at the token limit",
+}
+
+
+@frozen
+class Compiled:
+    """A schema ready for use; `backtracks` where a pattern's cost may grow out of proportion."""
+
+    validator: "Draft202012Validator"
+    backtracks: bool
+
+
+@frozen
+class Checked:
+    """What is wrong with an answer; `decoded` where it is strict JSON."""
+
+    violations: tuple[Violation, ...]
+    decoded: bool = False
+
+
+async def validate(
+    contract: Contract, content: str, finish_reason: str, refusal: str | None
+) -> Validation:
+    """The verdict on a completed answer; what the provider cut, filtered or refused is not valid.
+
+    A schema must have passed `check_schema`. A large answer is checked in a process of its own.
+    """
+    if contract.format is Format.TEXT:
+        return Validation(status=Status.NOT_REQUIRED)
+    reason = "refusal" if refusal else finish_reason
+    stopped = _stopped(reason)
+    if stopped and reason != "length":
+        return Validation(status=Status.INVALID, violations=stopped)
+    checked = await _checked(contract.schema, content)
+    violations = (*stopped, *checked.violations)
+    inside = strict.unfenced(content).text.strip(strict.SPACE)
+    return Validation(
+        status=Status.INVALID if violations else Status.VALID,
+        violations=violations,
+        structured=Json(inside.encode()) if checked.decoded else None,
+    )
+
+
+def _stopped(reason: str) -> tuple[Violation, ...]:
+    """The violation of an answer that did not end by itself; its keyword is the finish reason."""
+    message = _STOPPED.get(reason)
+    return (Violation(path="", keyword=reason, message=message),) if message else ()
+
+
+async def _checked(schema: Json | None, content: str) -> Checked:
+    try:
+        return check(schema, content, at_once=True)
+    except _TooLong:
+        work = msgspec.msgpack.encode((schema and schema.text, content))
+    try:
+        return msgspec.msgpack.decode(await aside(_WORKER, work), type=Checked)
+    except OSError:  # no process to be had: better late than never
+        return await asyncio.to_thread(check, schema, content)
+    except AsideFailed as failed:
+        message = f"the answer could not be checked: {failed}"
+        return Checked((Violation(path="", keyword="unchecked", message=message),))
+
+
+def check_packed(work: bytes) -> bytes:
+    """The worker's part: schema and answer in, what `check` says out."""
+    schema, content = msgspec.msgpack.decode(work, type=tuple[bytes | None, str])
+    return msgspec.msgpack.encode(check(None if schema is None else Json(schema), content))
+
+
+class _TooLong(Exception):  # noqa: N818 - an outcome
+    """The verdict would hold up everything else in the process."""
+
+
+def check(schema: Json | None, content: str, *, at_once: bool = False) -> Checked:
+    """Reads an answer and holds it against a schema; without one any JSON will do.
+
+    Raises:
+        _TooLong: `at_once` was asked, and it cannot be done.
+    """
+    if at_once and len(content) > CHECKED_HERE:
+        raise _TooLong
+    inside = strict.unfenced(content)
+    data = inside.text.encode(errors="replace")
+    try:
+        value, twice = strict.read(data)
+    except JsonError as error:
+        return Checked((strict.fault(error, content, inside),))
+    repeated = bounded(twice)
+    if repeated:
+        return Checked(repeated)
+    if schema is None:
+        return Checked((), decoded=True)
+    return Checked(_held_against(schema, value, data, at_once=at_once), decoded=True)
+
+
+def _held_against(schema: Json, value: Any, data: bytes, *, at_once: bool) -> tuple[Violation, ...]:
+    made = _compiled(schema)
+    if isinstance(made, str):
+        return (Violation(path="", keyword="schema", message=made),)
+    if at_once and made.backtracks and len(data) > _BACKTRACKED_HERE:
+        raise _TooLong
+    if _is_valid(made, value):
+        return ()
+    if at_once and (len(data) > LISTED_HERE or too_deep(data, _WEIGHT_HERE // len(data))):
+        raise _TooLong
+    return _violations(made, value)
+
+
+def _is_valid(made: Compiled, value: Any) -> bool:
+    try:
+        return made.validator.is_valid(value)
+    except ValueError:  # too deep for the validator to compare
+        return False
+
+
+def _violations(made: Compiled, value: Any) -> tuple[Violation, ...]:
+    try:
+        return listed(made.validator.iter_errors(value))
+    except ValueError:  # the validator shows no value of more than 255 levels
+        message = "something nested very deep breaks the schema, too deep to say what"
+        return (Violation(path="", keyword="depth", message=message),)
+
+
+def check_schema(schema: Json) -> str | None:
+    """Why a schema cannot be used (it does not compile, or refers outside itself), or None."""
+    made = _compiled(schema)
+    return made if isinstance(made, str) else None
+
+
+def validate_value(schema: Json, value: Any) -> list[str]:
+    """What is wrong with a plain value, each text with its place; empty where nothing is."""
+    made = _compiled(schema)
+    if isinstance(made, str):
+        return [made]
+    try:
+        if made.validator.is_valid(value):
+            return []
+    except (ValueError, TypeError) as error:
+        return [f"it cannot be checked: {error}"]
+    return [
+        f"{one.message} (at {one.path})" if one.path else one.message
+        for one in _violations(made, value)
+    ]
+
+
+@lru_cache(maxsize=64)
+def _compiled(schema: Json) -> Compiled | str:
+    """The schema ready for use, or what is wrong with it."""
+    import jsonschema_rs
+
+    value = schema.value()
+    wrong = references.problem(value)
+    if wrong is not None:
+        return wrong
+
+    def compiled(patterns: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions) -> Any:
+        return jsonschema_rs.Draft202012Validator(
+            value, offline=True, validate_formats=True, pattern_options=patterns
+        )
+
+    try:
+        return Compiled(compiled(jsonschema_rs.RegexOptions()), backtracks=False)
+    except ValueError:
+        # Look-around and back-references need the other engine, whose cost is not linear.
+        pass
+    try:
+        fancy = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS)
+        return Compiled(compiled(fancy), backtracks=True)
+    except jsonschema_rs.ValidationError as error:
+        return f"{short(error.message)} (at {pointer(error.instance_path) or 'its root'})"
+    except ValueError as error:
+        return f"it cannot be used: {error}"
