@@ -86,14 +86,20 @@ class Writer:
         self._sink = sink
         self._on_lost = on_lost
         self._loop = asyncio.get_running_loop()
-        self._now = _never_blocking(sink)
+        mode = os.fstat(sink).st_mode
+        self._socket = socket.socket(fileno=os.dup(sink)) if stat.S_ISSOCK(mode) else None
+        self._now: Callable[[memoryview], int] | None = None
+        if self._socket is not None:
+            self._now = partial(_sent, self._socket)
+        elif stat.S_ISFIFO(mode):
+            self._now = partial(_piped, sink, _output_poll(sink))
         self._parts: list[bytes] = []
         self._size = 0
         self._behind = 0
         self._scheduled = False
         self._lost = False
-        self._queue: queue.SimpleQueue[tuple[list[bytes], int]] | None = None
-        self._waiting: list[asyncio.Future[None]] = []
+        self._queue: queue.SimpleQueue[tuple[list[bytes], int] | None] | None = None
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
     def send(self, body: bytes) -> None:
         """Takes a body; it is written at the next `flush`, which the loop's next turn does."""
@@ -108,12 +114,23 @@ class Writer:
 
     def room(self) -> Awaitable[None] | None:
         """None below the high-water mark, else what to await before sending more."""
-        return self._drained(LOW_WATER) if self._behind + self._size > HIGH_WATER else None
+        if self._lost or self._behind + self._size <= HIGH_WATER:
+            return None
+        self.flush()
+        return self._drained(LOW_WATER)
 
     async def drain(self) -> None:
         """Waits until everything is written, or nobody reads any more."""
         self.flush()
         await self._drained(0)
+
+    def close(self) -> None:
+        """Writes no more; the descriptor itself stays open."""
+        self._lost = True
+        if self._queue is not None:
+            self._queue.put(None)
+        if self._socket is not None:
+            self._socket.close()
 
     def flush(self) -> None:
         """Writes what was sent, or hands it to the thread."""
@@ -137,13 +154,13 @@ class Writer:
         self._scheduled = False
         self.flush()
 
-    async def _drained(self, mark: int) -> None:
-        while self._behind > mark and not self._lost:
-            turn = self._loop.create_future()
-            self._waiting.append(turn)
-            await turn
+    def _drained(self, mark: int) -> asyncio.Future[None]:
+        drained: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append((mark, drained))
+        self._advance(0)
+        return drained
 
-    def _thread(self) -> queue.SimpleQueue[tuple[list[bytes], int]]:
+    def _thread(self) -> queue.SimpleQueue[tuple[list[bytes], int] | None]:
         if self._queue is None:
             self._queue = queue.SimpleQueue()
             threading.Thread(target=self._work, name="promptkit-rpc writer", daemon=True).start()
@@ -152,8 +169,8 @@ class Writer:
     def _work(self) -> None:
         work = self._thread()
         with suppress(RuntimeError):  # the loop is closed, so nobody cares any more
-            while True:
-                parts, size = work.get()
+            while (batch := work.get()) is not None:
+                parts, size = batch
                 try:
                     for piece in _pieces(parts):
                         descriptors.write(self._sink, piece)
@@ -165,9 +182,11 @@ class Writer:
     def _advance(self, size: int) -> None:
         self._behind -= size
         waiting, self._waiting = self._waiting, []
-        for turn in waiting:
-            if not turn.done():
-                turn.set_result(None)
+        for mark, drained in waiting:
+            if self._behind > mark and not self._lost:
+                self._waiting.append((mark, drained))
+            elif not drained.done():
+                drained.set_result(None)
 
     def _end(self) -> None:
         if not self._lost:
@@ -205,23 +224,18 @@ def _written(data: bytes, write: Callable[[memoryview], int]) -> bytes:
     return bytes(left)
 
 
-def _never_blocking(sink: int) -> Callable[[memoryview], int] | None:
-    """A write that returns 0 instead of waiting, for descriptors that can do that."""
-    mode = os.fstat(sink).st_mode
-    if stat.S_ISSOCK(mode):
-        return partial(_sent, socket.socket(fileno=os.dup(sink)))
-    if stat.S_ISFIFO(mode):
-        poll = select.poll()
-        poll.register(sink, select.POLLOUT)
-        return partial(_piped, sink, poll)
-    return None
-
-
 def _sent(connection: socket.socket, data: memoryview) -> int:
+    """Writes what a socket takes at once."""
     try:
         return connection.send(data, socket.MSG_DONTWAIT)
     except BlockingIOError:
         return 0
+
+
+def _output_poll(sink: int) -> "select.poll":
+    poll = select.poll()
+    poll.register(sink, select.POLLOUT)
+    return poll
 
 
 def _piped(sink: int, poll: "select.poll", data: memoryview) -> int:

@@ -4,11 +4,11 @@
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,10 +31,13 @@ class FakeSession:
             "fake/later": self._later,
             "fake/wait": self._wait,
             "fake/stubborn": self._stubborn,
+            "fake/crash": self._crash,
+            "fake/threads": lambda _, __: threading.active_count(),
             "fake/release": self._release,
             "fake/status": self._status,
             "fake/ask": self._ask,
             "fake/big": lambda params, _: "x" * params["size"],
+            "fake/length": lambda params, _: len(params["text"]),
             "fake/stream": self._stream,
             "fake/print": self._print,
             "fake/hello": self._hello,
@@ -59,6 +62,9 @@ class FakeSession:
     async def _stubborn(self, _params: dict[str, Any], call: "Call") -> None:
         self.peer.notify("fake/waiting", {"id": call.id})
         await asyncio.Event().wait()
+
+    async def _crash(self, _params: dict[str, Any], _call: "Call") -> None:
+        raise KeyError("a crash")
 
     def _release(self, _params: dict[str, Any], _call: "Call") -> None:
         self.gate.set()
@@ -103,5 +109,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        main()
+    main()
