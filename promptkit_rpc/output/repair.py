@@ -39,15 +39,15 @@ def repair_messages(
 
 
 def _instruction(contract: Contract, validation: Validation, *, cut_off: bool) -> str:
-    wanted = "one JSON value that meets the schema" if contract.format is Format.SCHEMA else ""
+    schema = contract.format is Format.SCHEMA
+    wanted = "one JSON value that meets the schema" if schema else "one JSON value"
     named = validation.violations[:MAX_NAMED]
     left = len(validation.violations) - len(named)
     lines = [
         "Your last answer cannot be used:",
         *map(_line, named),
         *([f"- and {left} more"] if left else []),
-        f"Answer the request again with {wanted or 'one JSON value'} and nothing else:"
-        " no code fence, no explanation.",
+        f"Answer the request again with {wanted} and nothing else: no code fence, no explanation.",
         *(["Keep it short enough to be complete."] if cut_off else []),
     ]
     return "\n".join(lines)
