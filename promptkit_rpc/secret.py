@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Iterable
 from typing import NoReturn, Self
-from urllib.parse import quote, quote_plus, urlsplit
+from urllib.parse import quote, urlsplit
 from weakref import WeakSet
 
 from promptkit_rpc.errors import ConfigInvalid, CredentialMissing, Location, PromptKitError
@@ -23,6 +23,7 @@ SHORTEST = 4
 SHORTEST_IN_ANSWERS = 8
 """A model's own words are only cut for secrets of this length: "ollama" is a key and a word."""
 
+_LEFT_IN_URLS = ("", "/", "/:@!$&'()*+,;=")
 _ENCODED_AT_LEAST = 8
 _DOLLAR = re.compile(r"\$\{(\w+)\}|\$([A-Z][A-Z0-9_]*)")
 _CAPITALS = re.compile(r"[A-Z]+(?:_[A-Z]+)+(?:_[0-9]{1,3})?")
@@ -257,9 +258,11 @@ def _beginning(text: str, form: str) -> int:
 def _spellings(value: str) -> set[str]:
     data = value.encode("utf-8", "surrogatepass")
     quoted = json.dumps(value)[1:-1]
-    escaped = quote(data, safe="")
-    forms = {value, quoted, quoted.replace("/", "\\/"), escaped, quote_plus(data)}
-    forms.add(re.sub("%..", lambda match: match[0].lower(), escaped))
+    forms = {value, quoted, quoted.replace("/", "\\/")}
+    for safe in _LEFT_IN_URLS:
+        escaped = quote(data, safe=safe)
+        forms |= {escaped, escaped.replace("%20", "+")}
+        forms.add(re.sub("%..", lambda match: match[0].lower(), escaped))
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
             # The first and last characters also hold bits of what stands around the secret.

@@ -57,8 +57,8 @@ class AnthropicBackend(HttpBackend):
             headers["x-api-key"] = credential.reveal()
         return headers
 
-    def encode(self, call: Call) -> bytes:
-        """The request's body, joined once from what each message was encoded to before."""
+    def encode(self, call: Call) -> list[bytes]:
+        """The request's body, in parts that each message was encoded to before."""
         contract, history = call.contract, call.history
         form = None
         if contract.format is not Format.TEXT:
@@ -77,13 +77,14 @@ class AnthropicBackend(HttpBackend):
             "stream": True if call.deltas is not None else None,
         }
         head = spliced({"model": well_formed(call.model)}, fields, parameters.extra, _RESERVED)
-        return Body(head, history.forms("anthropic", segment)).encoded()
+        return Body(head, history.forms("anthropic", segment)).parts()
 
     def decode(self, payload: bytes) -> Answer:
         """The answer of a message."""
         message = decoded(payload, _MESSAGES)
         if message.type == "error" or message.error:
-            raise Refused({"error": message.error or {}}, _usage(message.usage))
+            named = {"status": message.status, "code": message.code}
+            raise Refused({**named, "error": message.error or {}}, _usage(message.usage))
         content = message.content
         if not isinstance(content, list):
             raise Unusable("it holds no list of content blocks", _usage(message.usage))
@@ -102,6 +103,8 @@ class _Message(msgspec.Struct):
     stop_details: Any = None
     usage: Any = None
     error: Any = None
+    status: Any = None
+    code: Any = None
 
 
 class _Block(msgspec.Struct):

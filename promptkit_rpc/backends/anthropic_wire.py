@@ -65,8 +65,8 @@ class Body:
         ends = [segment.last for segment in segments if segment.last is not None]
         self._last = ends[-1] if ends else None
 
-    def encoded(self) -> bytes:
-        """The whole body in one flat join."""
+    def parts(self) -> list[bytes]:
+        """The whole body; ask once."""
         blocks, self._blocks = self._blocks, []
         if self._last is not None and self._last.role is Role.ASSISTANT:
             stripped = {"type": "text", "text": self._last.content.rstrip()}
@@ -81,7 +81,7 @@ class Body:
         self._parts.append(b',"messages":[')
         self._messages(blocks[leading:])
         self._parts.append(b"]}")
-        return b"".join(self._parts)
+        return self._parts
 
     def _messages(self, blocks: list[Block]) -> None:
         speaking = b""

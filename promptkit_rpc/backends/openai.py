@@ -11,7 +11,7 @@ import msgspec
 
 from promptkit_rpc.backends.payload import Refused, Unusable, decoded, members
 from promptkit_rpc.backends.provider import HttpBackend
-from promptkit_rpc.backends.request import encoded, joined, spliced
+from promptkit_rpc.backends.request import encoded, listed, spliced
 from promptkit_rpc.backends.schemas import openai_format, with_words
 from promptkit_rpc.backends.unicode import WellFormed, well_formed
 from promptkit_rpc.conversation.message import Message, Role
@@ -46,8 +46,8 @@ class OpenAIBackend(HttpBackend):
         """A bearer token, if there is a credential."""
         return {} if credential is None else {"authorization": f"Bearer {credential.reveal()}"}
 
-    def encode(self, call: Call) -> bytes:
-        """The request's body, joined once from what each message was encoded to before."""
+    def encode(self, call: Call) -> list[bytes]:
+        """The request's body, in parts that each segment was encoded to before."""
         contract, history = call.contract, call.history
         form = None
         if contract.format is not Format.TEXT:
@@ -69,7 +69,7 @@ class OpenAIBackend(HttpBackend):
         if call.deltas is not None:
             fields |= {"stream": True, "stream_options": {"include_usage": True}}
         head = spliced({"model": well_formed(call.model)}, fields, parameters.extra, _RESERVED)
-        return joined([head, b',"messages":['], history.forms("openai", _segment), [b"]}"])
+        return listed([head, b',"messages":['], history.forms("openai", _segment), [b"]}"])
 
     def decode(self, payload: bytes) -> Answer:
         """The answer of a completion."""

@@ -82,8 +82,8 @@ class HttpBackend(ABC):
         """The provider's own headers."""
 
     @abstractmethod
-    def encode(self, call: Call) -> bytes:
-        """A request's body; raises CallFailed if the call cannot be said."""
+    def encode(self, call: Call) -> list[bytes]:
+        """The parts of a request's body; raises CallFailed if the call cannot be said."""
 
     @abstractmethod
     def decode(self, payload: bytes) -> Answer:

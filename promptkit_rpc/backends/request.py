@@ -1,4 +1,4 @@
-"""Request bodies: small fields encoded now, messages joined from what was encoded before. Pure."""
+"""Request bodies in parts: small fields encoded now, messages as they were encoded before. Pure."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -50,8 +50,8 @@ def spliced(
     return b"%b,%b" % (head, theirs) if theirs else head
 
 
-def joined(head: list[bytes], fragments: Iterable[bytes], tail: list[bytes]) -> bytes:
-    """One flat join of a body, its non-empty fragments separated by commas."""
+def listed(head: list[bytes], fragments: Iterable[bytes], tail: list[bytes]) -> list[bytes]:
+    """The parts of a body, its non-empty fragments separated by commas; nothing is joined here."""
     parts = list(head)
     start = len(parts)
     for fragment in fragments:
@@ -59,4 +59,4 @@ def joined(head: list[bytes], fragments: Iterable[bytes], tail: list[bytes]) -> 
             parts += (fragment, b",")
     if len(parts) > start:
         del parts[-1]
-    return b"".join(parts + tail)
+    return parts + tail

@@ -4,7 +4,7 @@ Raises httpx's exceptions. Knows no pool, no provider and no retry.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from typing import Any, cast
 
 import h11
@@ -13,7 +13,10 @@ import httpx
 Pace = Callable[[], Awaitable[None] | None]
 """Asked before more is read from the socket: None, or what to await first."""
 
-_SLICE = 256 * 1024
+_SLICE = 128 * 1024
+"""Bytes that are handed to the socket at once: small parts are joined, large ones cut, so that no
+more than this is copied when the socket is full, and nothing as long as a history ever is."""
+
 _UNREAD = 256 * 1024
 _LONGEST_HEAD = 100 * 1024
 _DRAIN = 2.0
@@ -26,6 +29,24 @@ class Unanswered(httpx.RemoteProtocolError):
 
 class BrokenOff(httpx.RemoteProtocolError):
     """The connection ended inside the response."""
+
+
+class Content(httpx.AsyncByteStream):
+    """A request's body in parts that are never joined as a whole; its length is theirs."""
+
+    __slots__ = ("_length", "parts")
+
+    def __init__(self, parts: Sequence[bytes]) -> None:
+        self.parts = parts
+        self._length = sum(map(len, parts))
+
+    def __len__(self) -> int:
+        return self._length
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        """The parts, for whoever knows only httpx's streams."""
+        for part in self.parts:
+            yield part
 
 
 class Connection(asyncio.Protocol):
@@ -110,7 +131,7 @@ class Connection(asyncio.Protocol):
     # One exchange.
 
     async def request(
-        self, head: h11.Request, body: bytes, timeouts: dict[str, float | None]
+        self, head: h11.Request, body: Content, timeouts: dict[str, float | None]
     ) -> h11.Response:
         """Sends a request and waits for the head of its response."""
         await self._send(head, body, timeouts.get("write"))
@@ -168,30 +189,38 @@ class Connection(asyncio.Protocol):
 
     # Inside.
 
-    async def _send(self, head: h11.Request, body: bytes, within: float | None) -> None:
+    async def _send(self, head: h11.Request, body: Content, within: float | None) -> None:
         transport = self._transport
         self._received = self._sent = False
         try:
             start = self._http.send(head) or b""
-            self._http.send_with_data_passthrough(h11.Data(data=body))
+            # h11 takes anything that has a length, and only counts it.
+            self._http.send_with_data_passthrough(h11.Data(data=cast("bytes", body)))
             self._http.send(h11.EndOfMessage())
         except h11.LocalProtocolError:
             # What h11 says of it may quote a header.
             raise httpx.LocalProtocolError("the request is no valid HTTP") from None
-        if len(body) <= _SLICE:
-            transport.write(start + body)
-        else:
-            transport.write(start)
-            # A slice is copied only when the socket is full, and no more than one slice.
-            view = memoryview(body)
-            for at in range(0, len(view), _SLICE):
-                transport.write(view[at : at + _SLICE])
-                while self._write_paused and not self._received and not self._ended:
-                    await self._wait(within, httpx.WriteTimeout)
-                if self._received or self._ended:
-                    self._sent = at + _SLICE >= len(view)
+        size = len(start)
+        waiting: list[bytes | memoryview] = [start]
+        for part in _slices(body.parts):
+            waiting.append(part)
+            size += len(part)
+            if size >= _SLICE:
+                if not await self._writable(within):
                     return
+                transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
+                waiting, size = [], 0
+        if waiting:
+            if not await self._writable(within):
+                return
+            transport.write(b"".join(waiting))
         self._sent = True
+
+    async def _writable(self, within: float | None) -> bool:
+        """Waits until the socket takes more; False when more is of no use."""
+        while self._write_paused and not self._received and not self._ended:
+            await self._wait(within, httpx.WriteTimeout)
+        return not self._received and not self._ended
 
     def _event(self) -> Any:
         try:
@@ -278,3 +307,13 @@ class Connection(asyncio.Protocol):
             self._release(self)
         else:
             self.abort()
+
+
+def _slices(parts: Sequence[bytes]) -> Iterator[bytes | memoryview]:
+    for part in parts:
+        if len(part) <= _SLICE:
+            yield part
+        else:
+            view = memoryview(part)
+            for at in range(0, len(view), _SLICE):
+                yield view[at : at + _SLICE]

@@ -13,7 +13,7 @@ import httpx_sse
 
 from promptkit_rpc import __version__
 from promptkit_rpc.backends.http.address import Address
-from promptkit_rpc.backends.http.connection import Pace
+from promptkit_rpc.backends.http.connection import Content, Pace
 from promptkit_rpc.backends.http.failures import TooLong, transport_failure
 from promptkit_rpc.backends.http.inflate import Inflater
 from promptkit_rpc.backends.http.transport import Body, StackTransport
@@ -72,14 +72,15 @@ class Endpoint:
         return raw, Redactor(secrets, self._address.ordinary)
 
     def post(
-        self, headers: list[tuple[bytes, bytes]], body: bytes, pace: Pace | None
+        self, headers: list[tuple[bytes, bytes]], parts: list[bytes], pace: Pace | None
     ) -> "Exchange":
-        """Posts a body when entered; nothing is tried twice."""
+        """Posts a body, given in parts, when entered; nothing is tried twice."""
+        content = Content(parts)
         request = httpx.Request(
             "POST",
             self._url,
-            headers=[*headers, (b"content-length", b"%d" % len(body))],
-            stream=httpx.ByteStream(body),
+            headers=[*headers, (b"content-length", b"%d" % len(content))],
+            stream=content,
             extensions={"timeout": self._limits, "pace": pace},
         )
         return Exchange(self, request)

@@ -5,14 +5,16 @@ provider.
 """
 
 import asyncio
+import ipaddress
 import ssl
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import cast
 
 import h11
 import httpx
 
-from promptkit_rpc.backends.http.connection import Connection, Pace, Unanswered
+from promptkit_rpc.backends.http.connection import Connection, Content, Pace, Unanswered
 from promptkit_rpc.backends.http.proxies import Proxy, proxy_for
 from promptkit_rpc.errors import ConfigInvalid
 
@@ -58,8 +60,7 @@ class StackTransport(httpx.AsyncBaseTransport):
         if (request.url.scheme, request.url.host, request.url.port) != self._origin:
             raise httpx.UnsupportedProtocol("this transport serves one origin")
         stream = cast("httpx.AsyncByteStream", request.stream)
-        parts = [part async for part in stream]
-        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        body = stream if isinstance(stream, Content) else Content([p async for p in stream])
         timeouts = cast("dict[str, float | None]", request.extensions.get("timeout", {}))
         head = self._head(request)
         connection = self._pop()
@@ -87,7 +88,7 @@ class StackTransport(httpx.AsyncBaseTransport):
         self,
         connection: Connection,
         head: h11.Request,
-        body: bytes,
+        body: Content,
         timeouts: dict[str, float | None],
         request: httpx.Request,
     ) -> httpx.Response:
@@ -196,7 +197,8 @@ class StackTransport(httpx.AsyncBaseTransport):
             host,
             port,
             ssl=context,
-            happy_eyeballs_delay=_EYEBALLS,
+            # Racing addresses takes tasks, and needs a name that may have several.
+            happy_eyeballs_delay=None if _is_address(host) else _EYEBALLS,
         )
         return connection
 
@@ -209,7 +211,7 @@ class StackTransport(httpx.AsyncBaseTransport):
         if proxy.authorization is not None:
             headers.append(_login(proxy))
         head = h11.Request(method=b"CONNECT", target=target, headers=headers)
-        response = await connection.request(head, b"", timeouts)
+        response = await connection.request(head, Content([]), timeouts)
         if not _OK <= response.status_code < _REDIRECTS:
             raise ProxyRefused(response.status_code)
 
@@ -274,6 +276,13 @@ class Body(httpx.AsyncByteStream):
         if self._connection is not None:
             connection, self._connection = self._connection, None
             self._drop(connection)
+
+
+def _is_address(host: str) -> bool:
+    with suppress(ValueError):
+        ipaddress.ip_address(host)
+        return True
+    return False
 
 
 def _login(proxy: Proxy) -> tuple[bytes, bytes]:
