@@ -13,6 +13,7 @@ import attrs
 
 from promptkit_rpc.rpc.capabilities import PROTOCOL_VERSIONS
 from promptkit_rpc.rpc.codec import is_array, is_enum, is_optional, is_union, present
+from promptkit_rpc.rpc.definition_schema import prompt_schema, settings_schema
 from promptkit_rpc.rpc.protocol.base import Bounds, Doc, Either, Opaque, Tag, wire_name
 from promptkit_rpc.rpc.protocol.failure import ErrorData
 from promptkit_rpc.rpc.protocol.host import GenerateFailure
@@ -120,6 +121,8 @@ def documents() -> dict[str, str]:
     return {
         "promptkit.schema.json": _text(protocol_schema()),
         "methods.json": _text(method_index()),
+        "prompt.schema.json": _text(prompt_schema()),
+        "settings.schema.json": _text(settings_schema()),
     }
 
 

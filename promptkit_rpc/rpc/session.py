@@ -37,9 +37,9 @@ class Session:
         host = Host(peer)
         config = hello.config and os.path.relpath(hello.config, hello.root)
         self.engines = Engines(Path(hello.root), config, services(host.generate, host.credential))
-        state = State(peer, host, self.engines)
+        self.state = State(peer, host, self.engines)
         self.methods: dict[str, Handler] = {
-            name: _bound(HANDLERS[name], state, method.params)
+            name: _bound(HANDLERS[name], self.state, method.params)
             for name, method in requests(Direction.CLIENT).items()
         }
         self.notifications = host.notifications

@@ -16,7 +16,9 @@ from promptkit_rpc.secret import shown_url
 
 def problem_to(problem: Problem) -> engine.Problem:
     """A fault in a file."""
-    return engine.Problem(message=problem.message, location=location_to(problem.location))
+    return engine.Problem(
+        message=problem.message, location=location_to(problem.location), code=problem.code
+    )
 
 
 def prompt_item(prompt: PromptDefinition) -> resources.PromptItem:

@@ -32,7 +32,8 @@ class Problem:
     """A fault in a definition file. Only requests that need that file fail."""
 
     message: Annotated[str, Doc("What is wrong and what to do.")]
-    location: Annotated[Location | None, Doc("Where.")] = None
+    location: Annotated[Location, Doc("Where.")]
+    code: Annotated[str | None, Doc("A stable word for this sort of fault.")] = None
 
 
 @frozen(kw_only=True)
