@@ -1,0 +1,1 @@
+"""Prompts, profiles and backends as a person writes them: read, checked, rendered."""

@@ -4,9 +4,9 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-from promptkit_rpc.generation import FinishReason, Parameters
 from promptkit_rpc.definitions.template import Template
 from promptkit_rpc.errors import Location
+from promptkit_rpc.generation import FinishReason, Parameters
 from promptkit_rpc.jsontext import Json
 from promptkit_rpc.usage import TokenCounts
 
@@ -146,7 +146,7 @@ class ProfileSettings:
     description: str | None = None
     backend: str
     model: str
-    parameters: Parameters = Parameters()
+    parameters: Parameters = Parameters()  # noqa: RUF009 - a frozen value
 
 
 @frozen(kw_only=True)

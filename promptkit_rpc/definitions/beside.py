@@ -1,0 +1,110 @@
+"""Files that a definition names: found inside the workspace, read as data, and remembered."""
+
+import json
+import posixpath
+from typing import Any, NoReturn
+
+from promptkit_rpc.definitions.files import FileRefused, Root, Seen, read_regular
+from promptkit_rpc.definitions.problem import Problem, Problems, Span
+from promptkit_rpc.definitions.source import MAX_TEXT, read_bytes
+from promptkit_rpc.definitions.tree import Node, plain
+from promptkit_rpc.jsontext import MAX_NESTING, Json, JsonError
+
+MAX_BYTES = 4 * MAX_TEXT
+"""Bytes of one definition file."""
+
+
+class Beside:
+    """Reads what one definition names, and keeps what was seen so that a change is noticed."""
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+        self.seen: list[Seen] = []
+
+    def read(self, referrer: str, name: str) -> tuple[str, bytes]:
+        """A file named relative to the one that names it: its path below the root, and content.
+
+        Raises:
+            FileRefused: it lies outside the workspace or cannot be read.
+        """
+        joined = posixpath.normpath(posixpath.join(posixpath.dirname(referrer), name))
+        return joined, self.read_below(joined)
+
+    def read_below(self, name: str) -> bytes:
+        """A file named relative to the root.
+
+        Raises:
+            FileRefused: it lies outside the workspace or cannot be read.
+        """
+        # Watched under the name it was asked for: a link that is led elsewhere is a change.
+        path = self.root.folder / name
+        try:
+            data, stamp = read_regular(self.root.resolve(name), MAX_BYTES)
+        except FileRefused:
+            self.seen.append(Seen.missing(path))
+            raise
+        self.seen.append(Seen(path, stamp, data))
+        return data
+
+    def tree(self, referrer: str, name: str) -> tuple[str, Node | None, tuple[Problem, ...]]:
+        """A YAML file as a tree, with its path below the root and its problems.
+
+        Raises:
+            FileRefused: as for `read`.
+        """
+        file, data = self.read(referrer, name)
+        return file, *read_bytes(file, data)
+
+    def json(self, referrer: str, name: str) -> tuple[str, Json | None, tuple[Problem, ...]]:
+        """A JSON file, or a YAML file that says what JSON can say.
+
+        Raises:
+            FileRefused: as for `read`.
+        """
+        file, data = self.read(referrer, name)
+        if file.endswith(".json"):
+            return file, *_json(file, data)
+        node, problems = read_bytes(file, data)
+        if node is None or problems:
+            return file, None, problems or (_problem(file, 1, 1, "the file is empty"),)
+        try:
+            return file, Json.of(plain(node)), ()
+        except JsonError as error:
+            span = node.span
+            return file, None, (_problem(file, span.line, span.column, f"not JSON: {error}"),)
+
+
+def _json(file: str, data: bytes) -> tuple[Json | None, tuple[Problem, ...]]:
+    """Strict JSON: no key twice, no infinities; a byte-order mark may stand before it."""
+    try:
+        value = json.loads(
+            data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant
+        )
+        return Json.of(value), ()
+    except json.JSONDecodeError as error:
+        return None, (_problem(file, error.lineno, error.colno, f"not JSON: {error.msg}"),)
+    except UnicodeDecodeError:
+        return None, (_problem(file, 1, 1, "the file is not UTF-8"),)
+    except RecursionError:
+        return None, (_problem(file, 1, 1, f"nested deeper than {MAX_NESTING} levels"),)
+    except ValueError as error:
+        return None, (_problem(file, 1, 1, f"not JSON: {error}"),)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} is there twice in one object")
+    return made
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _problem(file: str, line: int, column: int, message: str) -> Problem:
+    problems = Problems(file)
+    problems.add(Span(line, column, line, column + 1), message, code="syntax")
+    return problems.found[0]

@@ -1,0 +1,188 @@
+"""The workspace on disk: read again when it changed, and only what changed.
+
+Safe to use from several threads: what is kept is replaced whole, and never changed.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from promptkit_rpc.definitions.files import Clock, FileRefused, Root
+from promptkit_rpc.definitions.folder import SUFFIX, PromptsFolder
+from promptkit_rpc.definitions.problem import Problem
+from promptkit_rpc.definitions.prompt import PromptDefinition
+from promptkit_rpc.definitions.reading import (
+    PromptFile,
+    SettingsFile,
+    prompt_of_text,
+    read_prompt,
+    read_settings,
+    settings_of_text,
+    unchanged,
+)
+from promptkit_rpc.definitions.settings import Settings
+from promptkit_rpc.definitions.snapshot import Catalog, not_found
+from promptkit_rpc.errors import Location
+
+__all__ = ["Catalog", "Workspace", "check", "read_prompt_text", "read_settings_text"]
+
+
+class Workspace:
+    """A folder with a settings file and prompts.
+
+    Args:
+        root: the folder; everything a definition names must lie inside it.
+        config: the settings file, relative to the root.
+        clock: seconds since the epoch; without it files are read at every check, not just looked
+            at, since a change may leave a fresh file's time stamp as it was.
+    """
+
+    def __init__(
+        self, root: Path, config: str = "promptkit.yaml", clock: Clock | None = None
+    ) -> None:
+        self._root = Root(root)
+        self._config_name = config
+        self._clock = clock
+        self._config: SettingsFile | None = None
+        self._folder: PromptsFolder | None = None
+        self._files: Mapping[str, PromptFile] = MappingProxyType({})
+        self._odd: tuple[Problem, ...] = ()
+        self._catalog: Catalog | None = None
+
+    @property
+    def root(self) -> Path:
+        """The workspace's folder, its links followed."""
+        return self._root.folder
+
+    def current(self, prompt_id: str | None = None) -> Catalog:
+        """The settings, and one prompt, as they are on disk now; other prompts as last read.
+
+        A few `stat` calls when nothing changed. Prompts that nobody asked for are not in it; for
+        all of them see `reload`.
+        """
+        config, folder = self._settings()
+        if prompt_id is None:
+            return self._snapshot(config, self._files)
+        file = self._prompt(folder, prompt_id)
+        if file is None:
+            files = {one: file for one, file in self._files.items() if one != prompt_id}
+            missing = {prompt_id: not_found(prompt_id, folder.scan()[0])}
+            return Catalog(config, MappingProxyType(files), self._odd, MappingProxyType(missing))
+        files = self._files
+        if files.get(prompt_id) is not file:
+            files = MappingProxyType({**files, prompt_id: file})
+        return self._snapshot(config, files)
+
+    def reload(self) -> Catalog:
+        """Everything as it is on disk now; reads what changed since it was last read."""
+        config, folder = self._settings()
+        ids, odd = folder.scan()
+        files: dict[str, PromptFile] = {}
+        for prompt_id in ids:
+            file = self._kept(prompt_id)
+            files[prompt_id] = file or read_prompt(self._root, folder, prompt_id)
+        if config.seen and folder.name != Settings().prompts:
+            odd = (*odd, *self._folder_problem(folder))
+        self._odd = odd
+        same = files.keys() == self._files.keys() and all(
+            self._files[one] is file for one, file in files.items()
+        )
+        return self._snapshot(config, self._files if same else MappingProxyType(files))
+
+    def prompt_id_of(self, path: Path) -> str | None:
+        """The id of the prompt that a file would define; None for any other file."""
+        _, folder = self._settings()
+        try:
+            name = path.resolve().relative_to(self._root.folder / folder.name).as_posix()
+        except (OSError, ValueError):
+            return None
+        return name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else None
+
+    def input_roots(self, settings: Settings) -> tuple[Root, ...]:
+        """The folders that inputs may be read from, those that exist inside the workspace."""
+        found: list[Root] = []
+        for name in settings.inputs:
+            try:
+                found.append(self._root.folder_below(name))
+            except FileRefused:
+                continue
+        return tuple(found)
+
+    @property
+    def files(self) -> Root:
+        """The root that confines what is read."""
+        return self._root
+
+    def text_of_prompt(self, prompt_id: str, text: str) -> PromptFile:
+        """What a prompt would be if its file held this text."""
+        _, folder = self._settings()
+        return prompt_of_text(self._root, folder, prompt_id, text)
+
+    def text_of_settings(self, text: str) -> SettingsFile:
+        """What the settings would be if their file held this text."""
+        return settings_of_text(self._root, self._config_name, text)
+
+    def _settings(self) -> tuple[SettingsFile, PromptsFolder]:
+        config = self._config
+        if config is None or not unchanged(config.seen, self._clock):
+            config = self._config = read_settings(self._root, self._config_name)
+        name = (config.settings or Settings()).prompts
+        folder = self._folder
+        if folder is None or folder.name != name:
+            folder = self._folder = PromptsFolder(self._root, name, self._clock)
+            self._files = MappingProxyType({})
+            self._odd = ()
+        return config, folder
+
+    def _kept(self, prompt_id: str) -> PromptFile | None:
+        file = self._files.get(prompt_id)
+        return file if file is not None and unchanged(file.seen, self._clock) else None
+
+    def _prompt(self, folder: PromptsFolder, prompt_id: str) -> PromptFile | None:
+        kept = self._kept(prompt_id)
+        if kept is not None:
+            return kept
+        if not folder.holds(prompt_id):
+            return None
+        return read_prompt(self._root, folder, prompt_id)
+
+    def _snapshot(self, config: SettingsFile, files: Mapping[str, PromptFile]) -> Catalog:
+        catalog = self._catalog
+        if catalog is None or not catalog.is_of(config, files, self._odd):
+            self._files = files
+            catalog = self._catalog = Catalog(config, files, self._odd)
+        return catalog
+
+    def _folder_problem(self, folder: PromptsFolder) -> tuple[Problem, ...]:
+        if (self._root.folder / folder.name).is_dir():
+            return ()
+        message = f"the prompts folder {folder.name!r} does not exist"
+        return (Problem(location=Location(self._config_name, 1, 1), message=message, code="file"),)
+
+
+def check(root: Path, config: str = "promptkit.yaml") -> list[Problem]:
+    """Every problem of a workspace."""
+    return list(Workspace(root, config).reload().problems)
+
+
+def read_prompt_text(
+    workspace: Workspace, path: Path, text: str
+) -> tuple[PromptDefinition | None, tuple[Problem, ...]]:
+    """What a prompt file would define if it held this text, and the problems of that.
+
+    None without problems where the path is no prompt's.
+    """
+    prompt_id = workspace.prompt_id_of(path)
+    if prompt_id is None:
+        return None, ()
+    file = workspace.text_of_prompt(prompt_id, text)
+    catalog = workspace.current()
+    return file.definition, (*file.problems, *catalog.dangling(file))
+
+
+def read_settings_text(
+    workspace: Workspace, text: str
+) -> tuple[Settings | None, tuple[Problem, ...]]:
+    """What the settings would be if their file held this text, and the problems of that."""
+    file = workspace.text_of_settings(text)
+    return file.settings, file.problems

@@ -1,0 +1,136 @@
+"""Files of a workspace: what stays inside it, how one is read, and whether it has changed.
+
+Knows nothing of what the files say. No message here names a place outside the workspace.
+"""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Self
+
+SETTLED_SECONDS = 2
+"""A file changed more recently than this may change again under the same time stamp."""
+
+Stamp = tuple[int, int, int, int, int]
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
+
+
+class FileRefused(Exception):  # noqa: N818 - says what was done
+    """A file cannot be read, or must not be; the message completes "the file ..."."""
+
+
+class Root:
+    """A folder, after its links are followed; nothing outside it can be reached through it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(os.path.realpath(folder))
+
+    def resolve(self, name: str) -> Path:
+        """The real path of a file or folder below, named with slashes.
+
+        Raises:
+            FileRefused: the name leaves the folder, by itself or through a link.
+        """
+        if not name or "\0" in name or "\\" in name:
+            raise FileRefused("has no usable name")
+        parts = PurePosixPath(name)
+        if parts.is_absolute() or ".." in parts.parts:
+            raise FileRefused("lies outside the workspace")
+        try:
+            real = Path(os.path.realpath(self.folder / parts))
+        except (OSError, ValueError):
+            raise FileRefused("has no usable name") from None
+        if not real.is_relative_to(self.folder):
+            raise FileRefused("lies outside the workspace")
+        return real
+
+    def folder_below(self, name: str) -> "Root":
+        """A folder below, confined in turn.
+
+        Raises:
+            FileRefused: it lies outside.
+        """
+        return Root(self.resolve(name))
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """What changes whenever a file does; None where there is no file."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+def read_regular(path: Path, limit: int) -> tuple[bytes, Stamp]:
+    """The content of a regular file of at most `limit` bytes. Never waits for a writer.
+
+    Raises:
+        FileRefused: it is no such file, or cannot be read.
+    """
+    # A FIFO would block an ordinary open; looked at first, since opening a device may act on it.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        _check_regular(path.stat().st_mode)
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            found = os.fstat(file.fileno())
+            _check_regular(found.st_mode)
+            data = file.read(limit + 1)
+    except FileNotFoundError:
+        raise FileRefused("does not exist") from None
+    except PermissionError:
+        raise FileRefused("may not be read") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise FileRefused(f"cannot be read: {reason or 'its name is unusable'}") from None
+    if len(data) > limit:
+        raise FileRefused(f"is larger than {limit} bytes")
+    stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return data, stamp
+
+
+def _check_regular(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise FileRefused("is a folder")
+    if not stat.S_ISREG(mode):
+        raise FileRefused("is no regular file")
+
+
+class Seen:
+    """A file as it was when last read, present or not."""
+
+    __slots__ = ("_digest", "_settled", "_stamp", "path")
+
+    def __init__(self, path: Path, stamp: Stamp | None, data: bytes | None) -> None:
+        self.path = path
+        self._stamp = stamp
+        self._digest = hash(data)
+        self._settled = stamp is None
+
+    @classmethod
+    def missing(cls, path: Path) -> Self:
+        """A file that could not be read; as it is now, or absent."""
+        seen = cls(path, stamp_of(path), None)
+        seen._settled = True
+        return seen
+
+    def unchanged(self, now: Clock | None, limit: int) -> bool:
+        """Whether the file is as it was; one `stat`, and a read while the last change is fresh.
+
+        Without a clock every change is taken for fresh.
+        """
+        if stamp_of(self.path) != self._stamp:
+            return False
+        if self._settled or self._stamp is None:
+            return True
+        try:
+            data, stamp = read_regular(self.path, limit)
+        except FileRefused:
+            return False
+        if stamp != self._stamp or hash(data) != self._digest:
+            return False
+        changed = max(stamp[3], stamp[4]) / 1e9
+        self._settled = now is not None and now() - changed > SETTLED_SECONDS
+        return True

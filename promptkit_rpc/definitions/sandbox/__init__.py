@@ -1,0 +1,1 @@
+"""Where templates run: what they may touch, and how much they may do."""

@@ -1,0 +1,195 @@
+"""Compiles templates, runs them, and finds the place of a fault."""
+
+import re
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+import jinja2
+from jinja2 import meta
+from jinja2 import nodes as syntax
+from jinja2.filters import FILTERS
+from jinja2.tests import TESTS
+
+from promptkit_rpc.definitions.files import FileRefused
+from promptkit_rpc.definitions.sandbox import filters, values
+from promptkit_rpc.definitions.sandbox.budget import MAX_TEXT, LimitReached, TemplateFault
+from promptkit_rpc.definitions.sandbox.environment import GLOBALS, Environment, Undefined
+
+MAX_CODE = 32 * 1024
+"""Characters of one template between braces."""
+
+_CODE = re.compile(r"\{[{%](?:.*?[}%]\}|.*)", re.DOTALL)
+_BLANKS = "\x1c\x1d\x1e\x1f\u2028\u2029"
+_MAX_WORDS = 300
+
+Include = Callable[[str], tuple[str, Callable[[], bool]]]
+"""The text of a file named in a template, and what tells whether it is unchanged since.
+
+Raises `FileRefused`, with a whole phrase for its message, where the file may not be included.
+"""
+
+
+class _Loader(jinja2.BaseLoader):
+    def __init__(self, include: Include) -> None:
+        self._include = include
+
+    def get_source(
+        self, environment: jinja2.Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        del environment
+        try:
+            text, unchanged = self._include(template)
+        except FileRefused as error:
+            raise jinja2.TemplateNotFound(template, str(error)) from None
+        return text, template, unchanged
+
+
+class SyntaxFault(Exception):  # noqa: N818 - a fault of a template, not of this program
+    """A template cannot be compiled; `line` counts from 1 in its source."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+Compiled = jinja2.Template
+
+
+class Engine:
+    """Compiles and runs templates that share what they can include."""
+
+    def __init__(self, include: Include) -> None:
+        self._environment = Environment(
+            undefined=Undefined,
+            autoescape=False,
+            keep_trailing_newline=True,
+            optimized=False,
+            finalize=values.text,
+            loader=_Loader(include),
+        )
+        with_environment = {
+            name: jinja2.pass_environment(function)
+            for name, function in filters.WITH_ENVIRONMENT.items()
+        }
+        self._environment.globals = dict(GLOBALS)
+        self._environment.filters = {**filters.made_of(FILTERS), **with_environment}
+        self._environment.tests = filters.tests_made_of(TESTS)
+
+    def check(self, source: str) -> None:
+        """Parses a template without compiling it.
+
+        Raises:
+            SyntaxFault: it is none, or names a filter or test that there is not.
+        """
+        try:
+            unknown = self._unknown(self._parse(source))
+        except RecursionError as error:
+            raise _syntax_fault(error) from None
+        if unknown is not None:
+            raise unknown
+
+    def _unknown(self, tree: syntax.Template) -> SyntaxFault | None:
+        for node in tree.find_all((syntax.Filter, syntax.Test)):
+            what, known = "filter", self._environment.filters
+            if isinstance(node, syntax.Test):
+                what, known = "test", self._environment.tests
+            if node.name not in known:
+                return SyntaxFault(f"there is no {what} {node.name!r}", node.lineno)
+        return None
+
+    def compile(self, source: str) -> Compiled:
+        """Compiles a template.
+
+        Raises:
+            SyntaxFault: it is none.
+        """
+        self.check(source)
+        try:
+            code = self._environment.compile(self._parse(source))
+        except Exception as error:  # noqa: BLE001 - whatever the compiler raises is the template's
+            raise _syntax_fault(error) from None
+        return Compiled.from_code(self._environment, code, self._environment.make_globals(None))
+
+    def names(self, source: str) -> frozenset[str]:
+        """The variables a template takes from outside.
+
+        Raises:
+            SyntaxFault: it is no template.
+        """
+        tree = self._parse(source)
+        try:
+            return frozenset(meta.find_undeclared_variables(tree) - GLOBALS.keys())
+        except Exception as error:  # noqa: BLE001 - as in compile
+            raise _syntax_fault(error) from None
+
+    def _parse(self, source: str) -> syntax.Template:
+        if sum(map(len, _CODE.findall(source))) > MAX_CODE:
+            message = f"a template may hold {MAX_CODE} characters of code between braces"
+            raise SyntaxFault(message, 1)
+        # The lexer turns every carriage return into a line feed; text must come out as it went in.
+        stand_in = next((char for char in _BLANKS if char not in source), "\n")
+        try:
+            tree = self._environment.parse(source.replace("\r", stand_in))
+        except Exception as error:  # noqa: BLE001 - as in compile
+            raise _syntax_fault(error) from None
+        if "\r" in source and stand_in != "\n":
+            for data in tree.find_all(syntax.TemplateData):
+                data.data = data.data.replace(stand_in, "\r")
+            for constant in tree.find_all(syntax.Const):
+                if isinstance(constant.value, str):
+                    constant.value = constant.value.replace(stand_in, "\r")
+        return tree
+
+
+def _syntax_fault(error: Exception) -> SyntaxFault:
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return SyntaxFault(error.message or "the template cannot be read", error.lineno)
+    if isinstance(error, RecursionError | MemoryError):
+        return SyntaxFault("the template is nested too deep", 1)
+    return SyntaxFault("the template cannot be compiled", 1)
+
+
+def run(compiled: Compiled, variables: Mapping[str, Any]) -> str:
+    """Renders under the budget in force; raises whatever happens."""
+    pieces: list[str] = []
+    length = 0
+    for piece in compiled.root_render_func(compiled.new_context(dict(variables))):
+        length += len(piece)
+        if length > MAX_TEXT:
+            raise LimitReached(f"the template makes a text of more than {MAX_TEXT} characters")
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def describe(error: Exception) -> tuple[str, str | None, int | None]:
+    """What went wrong in a rendering: words, the included file if it was in one, and the line."""
+    file, line = _place(error.__traceback__)
+    match error:
+        case TemplateFault():
+            words = str(error)
+        case jinja2.TemplateSyntaxError():
+            return error.message or "no template", error.name, error.lineno
+        case jinja2.TemplateNotFound():
+            words = error.message or "a file to include is missing"
+        case RecursionError():
+            words = "macros, loops or includes are nested too deep"
+        case MemoryError():
+            words = "the template takes too much memory"
+        case _:
+            words = str(error)[:_MAX_WORDS] or type(error).__name__
+    return words, file, line
+
+
+def _place(traceback: TracebackType | None) -> tuple[str | None, int | None]:
+    """The file and line of the innermost template that was running."""
+    file: str | None = None
+    line: int | None = None
+    while traceback is not None:
+        template = traceback.tb_frame.f_globals.get("__jinja_template__")
+        if isinstance(template, Compiled):
+            file = template.name
+            line = template.get_corresponding_lineno(traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return file, line
