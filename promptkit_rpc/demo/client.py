@@ -29,7 +29,7 @@ class _Pipe:
     def send(self, body: bytes) -> None:
         if not self._parts:
             asyncio.get_running_loop().call_soon(self._flush)
-        self._parts += (header(body), body)
+        self._parts += (header(len(body)), body)
 
     def room(self) -> None:
         return None

@@ -7,6 +7,7 @@ from typing import Any
 
 _COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 WIDTH = 88
+_LABEL = 14
 
 
 def _styled(code: str, text: str) -> str:
@@ -27,8 +28,8 @@ def said(who: str, text: str) -> None:
     """One message or answer, shortened to what a screen can take."""
     short = textwrap.shorten(text, 240, placeholder=" …")
     label = f"{who:>10}  "
-    body = textwrap.fill(short, WIDTH, initial_indent="", subsequent_indent=" " * 14)
-    print("  " + _styled("2", label) + body)
+    lines = textwrap.wrap(short, WIDTH - _LABEL) or [""]
+    print("  " + _styled("2", label) + ("\n" + " " * _LABEL).join(lines))
 
 
 def usage(totals: dict[str, Any]) -> None:
