@@ -92,27 +92,35 @@ class Daemon:
         self._stop(int(self._started.framer.inside), self._started.options.grace)
 
     def _watch(self, hello: Hello) -> None:
-        """Ends with the process that the client named, if there is one to be seen."""
-        if hello.process_id is None or hello.process_id <= 0:
+        """Ends with the process that the client named.
+
+        One that cannot be seen lives in another namespace; then the end of the input has to do.
+        """
+        process_id = hello.process_id
+        if process_id is None or process_id <= 0 or not _alive(process_id):
             return
         try:
-            watched = os.pidfd_open(hello.process_id)
-        except ProcessLookupError:
-            return  # it lives in another namespace of process ids; the end of input ends us
-        except (AttributeError, OSError, OverflowError):
-            self._poll(hello.process_id)
+            watched = os.pidfd_open(process_id)
+        except (AttributeError, OSError):
+            self._poll(process_id)
         else:
             self._loop.add_reader(watched, self._parent_gone)
 
     def _poll(self, process_id: int) -> None:
-        try:
-            os.kill(process_id, 0)
-        except PermissionError:
-            pass  # it is there
-        except (ProcessLookupError, OverflowError):
+        if _alive(process_id):
+            self._loop.call_later(_WATCH, self._poll, process_id)
+        else:
             self._parent_gone()
-            return
-        self._loop.call_later(_WATCH, self._poll, process_id)
 
     def _parent_gone(self) -> None:
         self._stop(int(self._lifecycle.phase is not Phase.SHUT), self._started.options.grace)
+
+
+def _alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True

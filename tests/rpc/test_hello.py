@@ -13,10 +13,24 @@ from promptkit_rpc.rpc.codes import RpcError
 from promptkit_rpc.rpc.hello import negotiate
 from promptkit_rpc.rpc.protocol_hash import SCHEMA_HASH
 
-HEAVY = (
-    "argparse asyncio attr attrs cattrs httpx inspect jinja2 logging lsprotocol msgspec pathlib "
-    "pygls subprocess typing yaml"
-).split()
+HEAVY = [
+    "argparse",
+    "asyncio",
+    "attr",
+    "attrs",
+    "cattrs",
+    "httpx",
+    "inspect",
+    "jinja2",
+    "logging",
+    "lsprotocol",
+    "msgspec",
+    "pathlib",
+    "pygls",
+    "subprocess",
+    "typing",
+    "yaml",
+]
 
 
 def ours(**options: Any) -> dict[str, Any]:

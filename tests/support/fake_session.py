@@ -102,9 +102,11 @@ class FakeSession:
 
 
 def main() -> None:
-    """Serves; `FAKE_OPTIONS` holds the options as JSON."""
+    """Serves; `FAKE_OPTIONS` holds the options as JSON, `FAKE_OLD` an older kernel."""
     from promptkit_rpc.rpc.serve import Options, serve  # noqa: PLC0415 - the daemon's process only
 
+    if "FAKE_OLD" in os.environ:
+        del os.pidfd_open
     serve(Options(**json.loads(os.environ.get("FAKE_OPTIONS", "{}"))), lambda: FakeSession)
 
 

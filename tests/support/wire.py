@@ -78,7 +78,7 @@ def request(ident: Any, method: str, params: Any = None) -> bytes:
     return frame(message)
 
 
-def fake(*, env: Mapping[str, str | None] = NONE, **options: Any) -> FakeDaemon:
+def fake(env: Mapping[str, str | None] = NONE, **options: Any) -> FakeDaemon:
     """The fake daemon, not yet started; takes the serve options."""
     return FakeDaemon(
         command=COMMAND, cwd=PROJECT, env={"FAKE_OPTIONS": json.dumps(options), **env}
