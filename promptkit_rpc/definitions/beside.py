@@ -4,7 +4,7 @@ import json
 import posixpath
 from typing import Any, NoReturn
 
-from promptkit_rpc.definitions.files import FileRefused, Root, Seen, read_regular
+from promptkit_rpc.definitions.files import NO_TEXTS, FileRefused, Held, Root, Seen, read_regular
 from promptkit_rpc.definitions.problem import Problem, Problems, Span
 from promptkit_rpc.definitions.source import MAX_TEXT, read_bytes
 from promptkit_rpc.definitions.tree import Node, plain
@@ -38,8 +38,15 @@ class Beside:
         """
         # Watched under the name it was asked for: a link that is led elsewhere is a change.
         path = self.root.folder / name
+        texts = self.root.texts
         try:
-            data, stamp = read_regular(self.root.resolve(name), MAX_BYTES)
+            real = self.root.resolve(name)
+            if texts is not NO_TEXTS:
+                held = Held(real, texts)
+                self.seen.append(held)
+                if held.text is not None:
+                    return held.text
+            data, stamp = read_regular(real, MAX_BYTES)
         except FileRefused:
             self.seen.append(Seen.missing(path))
             raise

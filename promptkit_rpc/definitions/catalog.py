@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from promptkit_rpc.definitions.files import Clock, FileRefused, Root
+from promptkit_rpc.definitions.files import NO_TEXTS, Clock, FileRefused, Root, Texts
 from promptkit_rpc.definitions.folder import SUFFIX, PromptsFolder
 from promptkit_rpc.definitions.problem import Problem
 from promptkit_rpc.definitions.prompt import PromptDefinition
@@ -35,12 +35,17 @@ class Workspace:
         config: the settings file, relative to the root.
         clock: seconds since the epoch; without it files are read at every check, not just looked
             at, since a change may leave a fresh file's time stamp as it was.
+        texts: what is read instead of files; it may change at any time.
     """
 
     def __init__(
-        self, root: Path, config: str = "promptkit.yaml", clock: Clock | None = None
+        self,
+        root: Path,
+        config: str = "promptkit.yaml",
+        clock: Clock | None = None,
+        texts: Texts = NO_TEXTS,
     ) -> None:
-        self._root = Root(root)
+        self._root = Root(root, texts)
         self._config_name = config
         self._clock = clock
         self._config: SettingsFile | None = None

@@ -5,8 +5,9 @@ Knows nothing of what the files say. No message here names a place outside the w
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Self
 
 SETTLED_SECONDS = 2
@@ -15,6 +16,9 @@ SETTLED_SECONDS = 2
 Stamp = tuple[int, int, int, int, int]
 Clock = Callable[[], float]
 """Seconds since the epoch."""
+Texts = Mapping[Path, bytes]
+"""What stands in for files, by their real paths: the unsaved texts of an editor."""
+NO_TEXTS: Texts = MappingProxyType({})
 
 
 class FileRefused(Exception):  # noqa: N818 - says what was done
@@ -22,10 +26,14 @@ class FileRefused(Exception):  # noqa: N818 - says what was done
 
 
 class Root:
-    """A folder, after its links are followed; nothing outside it can be reached through it."""
+    """A folder, after its links are followed; nothing outside it can be reached through it.
 
-    def __init__(self, folder: Path) -> None:
+    `texts` are read instead of the files below; they may change at any time.
+    """
+
+    def __init__(self, folder: Path, texts: Texts = NO_TEXTS) -> None:
         self.folder = Path(os.path.realpath(folder))
+        self.texts = texts
 
     def resolve(self, name: str) -> Path:
         """The real path of a file or folder below, named with slashes.
@@ -134,3 +142,18 @@ class Seen:
         changed = max(stamp[3], stamp[4]) / 1e9
         self._settled = now is not None and now() - changed > SETTLED_SECONDS
         return True
+
+
+class Held(Seen):
+    """What stood in for a file when it was last read: its `text`, or None if nothing did."""
+
+    __slots__ = ("_texts", "text")
+
+    def __init__(self, path: Path, texts: Texts) -> None:
+        super().__init__(path, None, None)
+        self._texts = texts
+        self.text = texts.get(path)
+
+    def unchanged(self, now: Clock | None, limit: int) -> bool:  # noqa: ARG002 - as for files
+        """Whether the same stands in for it."""
+        return self._texts.get(self.path) == self.text
