@@ -90,7 +90,7 @@ def anthropic_format(schema: bytes) -> bytes | None:
         if "properties" in part and not part.keys() & _COMBINING:
             # Demands more than the contract, and only where nothing else describes the object.
             part.setdefault("additionalProperties", False)
-        if part.keys() - _STRICT or not _is_closed(part):
+        if part.keys() - _STRICT or not _is_closed(part) or not _says_something(part):
             return None
     return msgspec.json.encode({"type": "json_schema", "schema": sent})
 
@@ -135,11 +135,18 @@ def _subschemas(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _is_strict(schema: dict[str, Any]) -> bool:
-    if schema.keys() - _STRICT - {"$schema", "$comment"}:
+    if schema.keys() - _STRICT - {"$schema", "$comment"} or not _says_something(schema):
         return False
     return "properties" not in schema or (
         _is_closed(schema) and set(schema["properties"]) == set(schema.get("required", ()))
     )
+
+
+def _says_something(schema: dict[str, Any]) -> bool:
+    """Whether it narrows anything: "whatever you like" is not what these modes take."""
+    if schema.get("type") == "array":
+        return "items" in schema
+    return bool(schema.keys() & {"type", "$ref", "anyOf", "enum", "const"})
 
 
 def _is_closed(schema: dict[str, Any]) -> bool:

@@ -1,0 +1,117 @@
+"""Streams of Messages: the answer is the one that would have come unstreamed."""
+
+import json
+from typing import Any
+
+import pytest
+
+from promptkit_rpc.generation import Answer, FinishReason
+from promptkit_rpc.usage import TokenCounts
+from tests.support.calls import Sink, anthropic, call
+from tests.support.provider import Provider, Step, events, message, streamed_message
+
+STOP = {"type": "message_stop"}
+
+
+def text(words: Any) -> dict[str, Any]:
+    return {"type": "content_block_delta", "delta": {"type": "text_delta", "text": words}}
+
+
+async def streamed(*steps: Step | dict[str, Any]) -> tuple[Answer, Sink]:
+    sink = Sink()
+    async with Provider() as provider:
+        data = (json.dumps(step) if isinstance(step, dict) else step for step in steps)
+        provider.always(events(*data))
+        backend = anthropic(provider.url)
+        answer = await backend.generate(call(deltas=sink))
+        await backend.close()
+    return answer, sink
+
+
+async def test_pieces_are_passed_on_and_the_answer_equals_the_unstreamed_one() -> None:
+    async with Provider() as provider:
+        usage = {"output_tokens": 5}
+        provider.play(streamed_message("Hel", "lo\n", usage=usage), message("Hello\n"))
+        backend, sink = anthropic(provider.url), Sink()
+        first = await backend.generate(call(deltas=sink))
+        assert first == await backend.generate(call())
+        assert sink.pieces == ["Hel", "lo\n"]
+        await backend.close()
+
+
+async def test_cumulative_usage_is_not_added_up() -> None:
+    """USE-2, U-06."""
+    answer, _ = await streamed(
+        {"type": "message_start", "message": {"usage": {"input_tokens": 20, "output_tokens": 1}}},
+        text("x"),
+        {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 12}},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 25, "input_tokens": None},
+        },
+        STOP,
+    )
+    assert answer.usage == TokenCounts(input_tokens=20, output_tokens=25, total_tokens=45)
+
+
+async def test_cache_counts_of_the_start_are_kept() -> None:
+    """USE-1."""
+    usage = {"input_tokens": 1, "cache_read_input_tokens": 9, "output_tokens": 1}
+    answer, _ = await streamed(
+        {"type": "message_start", "message": {"usage": usage}},
+        {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 2}},
+        STOP,
+    )
+    assert answer.usage == TokenCounts(
+        input_tokens=10, output_tokens=2, total_tokens=12, cached_input_tokens=9
+    )
+
+
+async def test_only_text_is_passed_on() -> None:
+    answer, sink = await streamed(
+        {"type": "message_start", "message": {}},
+        {"type": "content_block_start", "content_block": {"type": "thinking", "thinking": "h"}},
+        {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "m"}},
+        {"type": "content_block_delta", "delta": {"type": "signature_delta", "signature": "x"}},
+        {"type": "content_block_start", "content_block": {"type": "text", "text": "a"}},
+        {"type": "ping"},
+        text("b"),
+        text(None),
+        text(5),
+        {"type": "some_event_to_come", "delta": {"type": "text_delta", "text": "no"}},
+        {"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": "{"}},
+        {"type": "content_block_start", "content_block": {"type": "text", "text": "\ud83d"}},
+        text("\ude00"),
+        {"type": "message_delta", "delta": {"stop_reason": "max_tokens"}},
+        STOP,
+    )
+    assert answer.content == "ab\U0001f600" == sink.text
+    assert answer.finish_reason is FinishReason.LENGTH
+
+
+async def test_the_event_line_may_be_missing_or_wrong() -> None:
+    answer, _ = await streamed(
+        f"event: ping\ndata: {json.dumps(text('a'))}\n\n".encode(),
+        b"data: : hi\n\n",
+        text("b"),
+        STOP,
+    )
+    assert answer.content == "ab"
+
+
+@pytest.mark.parametrize(
+    ("details", "words"),
+    [({"explanation": "Not this."}, "Not this."), ({"explanation": ""}, None), (None, None)],
+)
+async def test_a_refusal_keeps_its_text_and_the_providers_words(
+    details: Any, words: str | None
+) -> None:
+    """S-11."""
+    answer, _ = await streamed(
+        text("I can"),
+        {"type": "message_delta", "delta": {"stop_reason": "refusal", "stop_details": details}},
+        STOP,
+    )
+    assert (answer.content, answer.finish_reason) == ("I can", FinishReason.REFUSAL)
+    assert answer.refusal == words
