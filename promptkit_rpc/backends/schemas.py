@@ -126,12 +126,13 @@ def _subschemas(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The schema and every schema in it that strict modes know of; data is not looked into."""
     yield schema
     parts = [*members(schema.get("properties")).values(), *members(schema.get("$defs")).values()]
-    parts.append(schema.get("items"))
+    if "items" in schema:
+        parts.append(schema["items"])
     if isinstance(choices := schema.get("anyOf"), list):
         parts += cast("list[Any]", choices)
     for part in parts:
-        if members(part):
-            yield from _subschemas(members(part))
+        # `true` says as little as an empty schema.
+        yield from _subschemas(members(part))
 
 
 def _is_strict(schema: dict[str, Any]) -> bool:

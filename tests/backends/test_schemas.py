@@ -38,6 +38,7 @@ def with_n(**n: Any) -> dict[str, Any]:
     }
 
 
+DEFS = {"$defs": {"x": {"enum": [1]}}}
 SCHEMAS: list[tuple[Any, bool]] = [
     (NAME_AND_NUMBER, True),
     ({**NAME_AND_NUMBER, "$schema": "https://json-schema.org/draft/2020-12/schema"}, True),
@@ -104,6 +105,7 @@ def test_an_open_object_is_closed_only_where_nothing_else_describes_it() -> None
     assert anthropic({"type": "object"}) is None
     assert anthropic(with_n(patternProperties={})) is None
     assert anthropic(with_n()) is None
+    assert anthropic(with_n(type="array", items=True)) is None
 
 
 def test_a_schema_that_leads_back_to_itself_is_put_in_words() -> None:
