@@ -22,7 +22,7 @@ class AsideFailed(Exception):  # noqa: N818 - says what happened
     """The check gave no result; the message says why."""
 
 
-async def aside(module: str, work: bytes) -> bytes:
+async def aside(module: str, work: bytes, limit: float = LIMIT) -> bytes:
     """What the module writes to its output for the bytes at its input.
 
     Raises:
@@ -43,10 +43,10 @@ async def aside(module: str, work: bytes) -> bytes:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         try:
-            async with asyncio.timeout(LIMIT):
+            async with asyncio.timeout(limit):
                 result, _ = await process.communicate(work)
         except TimeoutError:
-            raise AsideFailed(f"it took more than {LIMIT:g} s") from None
+            raise AsideFailed(f"it took more than {limit:g} s") from None
         finally:
             await _ended(process)
     if process.returncode != 0:
