@@ -116,20 +116,8 @@ def _backend() -> Json:
         capacity=_integer("Runs admitted at a time; unlimited if absent.", 1),
         permits=_integer("Calls in flight at a time; as capacity if absent.", 1),
         queue=_integer("Runs that may wait for a lease; unlimited if absent.", 0),
-        timeouts=_mapping(
-            "Limits of one attempt, in seconds; null is none.",
-            [],
-            connect=_positive("Seconds to connect."),
-            read=_positive("Seconds between two pieces of the answer."),
-            total=_positive("Seconds for the attempt."),
-        ),
-        retry=_mapping(
-            "How failed calls are repeated.",
-            [],
-            attempts=_integer("The most calls, the first one counted.", 1),
-            baseDelay=_number("Seconds, doubled at each retry.", 0),
-            maxDelay=_number("The longest wait in seconds.", 0),
-        ),
+        timeouts=_timeouts(),
+        retry=_retry(),
         headers=_names(
             "Headers sent along.",
             {
@@ -149,6 +137,26 @@ def _backend() -> Json:
         "if": {"properties": {"kind": {"enum": networked}}, "required": ["kind"]},
         "then": {"required": ["baseUrl"]},
     }
+
+
+def _timeouts() -> Json:
+    return _mapping(
+        "Limits of one attempt, in seconds; null is none.",
+        [],
+        connect=_positive("Seconds to connect."),
+        read=_positive("Seconds between two pieces of the answer."),
+        total=_positive("Seconds for the attempt."),
+    )
+
+
+def _retry() -> Json:
+    return _mapping(
+        "How failed calls are repeated.",
+        [],
+        attempts=_integer("The most calls, the first one counted.", 1),
+        baseDelay=_number("Seconds, doubled at each retry.", 0),
+        maxDelay=_number("The longest wait in seconds.", 0),
+    )
 
 
 def _credential() -> Json:
