@@ -60,14 +60,14 @@ def fault(error: JsonError, content: str, inside: Inside) -> Violation:
     return Violation(path="", keyword=JSON_KEYWORD, message=message)
 
 
-def read(data: bytes) -> tuple[Any, Iterator[Violation]]:
-    """The value, and a violation for each key that stands twice in one object.
+def read(data: bytes) -> tuple[Any, Iterator[Violation] | None]:
+    """The value, and if there are any, a violation for each key that stands twice in one object.
 
     Raises:
         JsonError: the text is no JSON within the limits.
     """
     value = decode(data)
-    return value, _twice(data) if _keys_lost(data, value) else iter(())
+    return value, _twice(data) if _keys_lost(data, value) else None
 
 
 def _keys_lost(data: bytes, value: Any) -> bool:

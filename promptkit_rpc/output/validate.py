@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 CHECKED_HERE = 256 << 10
 """Largest answer that is checked in this process, in bytes; a larger one gets one of its own."""
 
-LISTED_HERE = 64 << 10
+LISTED_HERE = 16 << 10
 """Likewise for one with violations to list: each may copy the part of the answer it is about."""
 
-_WEIGHT_HERE = 512 << 10  # bytes times levels: an error inside an error copies its part again
+_WEIGHT_HERE = 128 << 10  # bytes times levels: an error inside an error copies its part again
 _BACKTRACKED_HERE = 4 << 10
 _BACKTRACKS = 10_000
 
@@ -125,9 +125,10 @@ def check(schema: Json | None, content: str, *, at_once: bool = False) -> Checke
         value, twice = strict.read(data)
     except JsonError as error:
         return Checked((strict.fault(error, content, inside),))
-    repeated = bounded(twice)
-    if repeated:
-        return Checked(repeated)
+    if twice is not None:
+        if at_once and len(data) > LISTED_HERE:
+            raise _TooLong
+        return Checked(bounded(twice))
     if schema is None:
         return Checked((), decoded=True)
     return Checked(_held_against(schema, value, data, at_once=at_once), decoded=True)

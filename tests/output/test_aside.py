@@ -126,15 +126,18 @@ async def test_violations_of_a_larger_answer_are_listed_elsewhere(
         return await aside(module, work)
 
     monkeypatch.setattr("promptkit_rpc.output.validate.aside", counted)
-    members = ",".join(f'"k{i}":{i}' for i in range(8_000))
+    members = ",".join(f'"k{i}":{i}' for i in range(4_000))
     schema = {"required": [f"missing {i}" for i in range(200)]}
     found = await verdict(f"{{{members}}}", schema)
     assert len(found.violations) == 101
     assert "100 more violations" in found.violations[-1].message
     assert len(asked) == 1
-    assert (await verdict(f"{{{members}}}", {"minProperties": 8_000})).status is Status.VALID
+    assert (await verdict(f"{{{members}}}", {"minProperties": 4_000})).status is Status.VALID
     assert (await verdict('{"a":1}', schema)).status is Status.INVALID
     assert len(asked) == 1
+    found = await verdict(f'{{{members},"k7":7}}', schema)
+    assert [one.path for one in found.violations] == ["/k7"]
+    assert len(asked) == 2
 
 
 async def test_patterns_that_look_around_are_tried_elsewhere_on_longer_answers(
