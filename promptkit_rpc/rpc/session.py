@@ -5,20 +5,21 @@ answered at once.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
 from promptkit_rpc import system
 from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
+from promptkit_rpc.rpc.documents import Documents
 from promptkit_rpc.rpc.engines import Engines
 from promptkit_rpc.rpc.errors import invalid_params
 from promptkit_rpc.rpc.faults import faults
 from promptkit_rpc.rpc.handlers import HANDLERS
 from promptkit_rpc.rpc.hello import Hello
 from promptkit_rpc.rpc.host import Host
-from promptkit_rpc.rpc.peer import Call, Handler, Peer
+from promptkit_rpc.rpc.peer import Call, Handler, Peer, Receiver
 from promptkit_rpc.rpc.protocol.methods import Direction, requests
 from promptkit_rpc.rpc.state import State
 from promptkit_rpc.services import ClientCredential, ClientGenerate, Services
@@ -38,14 +39,20 @@ class Session:
         config = hello.config and os.path.relpath(hello.config, hello.root)
         self.engines = Engines(Path(hello.root), config, services(host.generate, host.credential))
         self.state = State(peer, host, self.engines)
-        self.methods: dict[str, Handler] = {
+        self.methods: Mapping[str, Handler] = {
             name: _bound(HANDLERS[name], self.state, method.params)
             for name, method in requests(Direction.CLIENT).items()
         }
-        self.notifications = host.notifications
+        self.notifications: Mapping[str, Receiver] = host.notifications
+        self.documents = Documents(peer, hello, config) if hello.text_documents else None
+        if self.documents is not None:
+            self.methods = self.documents.methods(self.methods)
+            self.notifications = self.documents.notifications(self.notifications)
 
     async def close(self) -> None:
         """Closes its engines; runs in flight finish."""
+        if self.documents is not None:
+            await self.documents.close()
         await self.engines.close_all()
 
 
