@@ -1,0 +1,59 @@
+"""What differs from session to session, and the stable words that stand for it in a transcript."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+Json = Any
+
+ROOT = "/workspace"
+"""Stands for the folder of the workspace."""
+
+_TIMES = ("time", "waitedMs", "delayMs")
+_RUN_ID = re.compile(r"\brun-[0-9a-f]{20}\b")
+_PLACEHOLDER = re.compile(r"\brun-[1-9][0-9]*\b")
+_WAIT = re.compile(r"in [0-9.]+ s$")
+
+
+class Placeholders:
+    """The words of one session: run ids by first appearance, times as 0, the folder as `ROOT`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.as_posix()
+        self._runs: dict[str, str] = {}
+
+    def put(self, message: Json) -> Json:
+        """The message as it stands in a transcript; run ids met for the first time are learnt."""
+        text = json.dumps(_still(message), ensure_ascii=False)
+        text = _RUN_ID.sub(lambda found: self._run(found[0]), text)
+        return json.loads(text.replace(self._root, ROOT))
+
+    def take(self, message: Json) -> Json:
+        """A message of a transcript as it has to be said in this session."""
+        real = {placeholder: run_id for run_id, placeholder in self._runs.items()}
+        text = json.dumps(message, ensure_ascii=False)
+        text = _PLACEHOLDER.sub(lambda found: real.get(found[0], found[0]), text)
+        return json.loads(text.replace(ROOT, self._root))
+
+    def _run(self, run_id: str) -> str:
+        return self._runs.setdefault(run_id, f"run-{len(self._runs) + 1}")
+
+
+def _still(value: Json, name: str = "") -> Json:
+    """The value with its times stopped and the version of the server taken out."""
+    match value:
+        case dict():
+            return {key: _still(member, key) for key, member in value.items()}
+        case list():
+            return [_still(member) for member in value]
+        case int() | float() if name in _TIMES:
+            return 0
+        case str() if name == "schemaHash":
+            return "0" * 16
+        case str() if name == "version":
+            return "0.0.0"
+        case str() if name == "message":
+            return _WAIT.sub("in 0.0 s", value)
+        case _:
+            return value
