@@ -1,7 +1,7 @@
 """The engines a session has open. The workspace root is `default`, opened when first needed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from promptkit_rpc.engine import Engine
@@ -18,12 +18,20 @@ class Engines:
     Args:
         root: the workspace's folder.
         config: its settings file, a path below it; `promptkit.yaml` if None.
+        on_default: told when the default one has been opened.
     """
 
-    def __init__(self, root: Path, config: str | None, services: Services) -> None:
+    def __init__(
+        self,
+        root: Path,
+        config: str | None,
+        services: Services,
+        on_default: Callable[[Engine], None] | None = None,
+    ) -> None:
         self._root = root
         self._config = config
         self._services = services
+        self._on_default = on_default
         self._open: dict[str, Engine | None] = {DEFAULT: None}
         self._made = 0
 
@@ -44,6 +52,8 @@ class Engines:
             raise EngineNotFound(f"no engine {name[:100]!r} is open")
         engine = Engine.open(self._root, self._config or _CONFIG, services=self._services)
         self._open[name] = engine
+        if self._on_default is not None:
+            self._on_default(engine)
         return engine
 
     def open(self, root: str | None, config: str | None) -> tuple[str, Engine]:

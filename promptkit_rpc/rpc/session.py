@@ -20,6 +20,7 @@ from promptkit_rpc.rpc.handlers import HANDLERS
 from promptkit_rpc.rpc.hello import Hello
 from promptkit_rpc.rpc.host import Host
 from promptkit_rpc.rpc.peer import Call, Handler, Peer, Receiver
+from promptkit_rpc.rpc.problems import ProblemLog
 from promptkit_rpc.rpc.protocol.methods import Direction, requests
 from promptkit_rpc.rpc.state import State
 from promptkit_rpc.services import ClientCredential, ClientGenerate, Services
@@ -37,7 +38,11 @@ class Session:
     def __init__(self, peer: Peer, hello: Hello, services: MakeServices = system.services) -> None:
         host = Host(peer)
         config = hello.config and os.path.relpath(hello.config, hello.root)
-        self.engines = Engines(Path(hello.root), config, services(host.generate, host.credential))
+        world = services(host.generate, host.credential)
+        # A client without documents cannot be shown problems where they are.
+        self.problems = None if hello.text_documents else ProblemLog(peer, world)
+        told = None if self.problems is None else self.problems.opened
+        self.engines = Engines(Path(hello.root), config, world, told)
         self.state = State(peer, host, self.engines)
         self.methods: Mapping[str, Handler] = {
             name: _bound(HANDLERS[name], self.state, method.params)
@@ -51,6 +56,8 @@ class Session:
 
     async def close(self) -> None:
         """Closes its engines; runs in flight finish."""
+        if self.problems is not None:
+            self.problems.close()
         if self.documents is not None:
             await self.documents.close()
         await self.engines.close_all()
