@@ -44,23 +44,32 @@ def decoded(payload: bytes | str, decoder: msgspec.json.Decoder[T]) -> T:
     Raises:
         Unusable: it is no JSON, or JSON of another shape.
     """
+    cut_off = False
     try:
         return decoder.decode(payload)
     except msgspec.ValidationError as error:
-        raise Unusable(f"its JSON has another shape ({error})") from None
+        why = f"its JSON has another shape ({error})"
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         cut_off = bool(payload) and "truncated" in str(error)
-    # Providers send half surrogate pairs, NaN and broken UTF-8 in places that do not matter.
+        why = ""
+    if why:
+        # Not inside the handler: an exception's context may hold the whole payload.
+        raise Unusable(why)
+    return _forgiven(payload, decoder, cut_off=cut_off)
+
+
+def _forgiven(payload: bytes | str, decoder: msgspec.json.Decoder[T], *, cut_off: bool) -> T:
+    """Half surrogate pairs, NaN and broken UTF-8 are sent in places that do not matter."""
     text = payload if isinstance(payload, str) else payload.decode("utf-8", "replace")
     try:
         return msgspec.convert(json.loads(text), decoder.type)
     except msgspec.ValidationError as error:
-        raise Unusable(f"its JSON has another shape ({error})") from None
+        why = f"its JSON has another shape ({error})"
     except RecursionError:
-        raise Unusable("its JSON is nested too deep") from None
+        why = "its JSON is nested too deep"
     except ValueError:
         why = "its JSON is cut off" if cut_off else "it is no JSON"
-        raise Unusable(why if payload else "it is empty", cut_off=cut_off) from None
+    raise Unusable(why if payload else "it is empty", cut_off=cut_off)
 
 
 def error_body(payload: bytes) -> dict[str, Any] | None:

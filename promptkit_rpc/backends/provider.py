@@ -112,6 +112,7 @@ class HttpBackend(ABC):
         except CallFailed as failed:
             if failed.usage is UNKNOWN:
                 failed.usage = reader.usage
+            _hide(failed, redactor)
             raise
 
     async def close(self) -> None:
@@ -145,7 +146,7 @@ class HttpBackend(ABC):
         try:
             answer = _redacted(self.decode(payload), redactor)
         except Unusable as bad:
-            raise self._unusable(bad, reply, _snippet(payload, redactor)) from None
+            raise self._unusable(bad, reply, payload, redactor) from None
         _push(answer.content, deltas)
         return answer
 
@@ -166,7 +167,7 @@ class HttpBackend(ABC):
             if reader.done:
                 reply.leave()
         if isinstance(bad, Unusable):
-            raise self._unusable(bad, reply, short(redactor.text(said), SNIPPET))
+            raise self._unusable(bad, reply, said.encode("utf-8", "replace"), redactor)
         if bad is not None:
             raise bad
         rest = reader.rest()
@@ -181,7 +182,7 @@ class HttpBackend(ABC):
     def _refusal(self, reply: "Reply", payload: bytes, redactor: Redactor) -> CallFailed:
         body = error_body(payload)
         words = error_message(body)
-        kind = short(reply.content_type, SNIPPET) or "no content type"
+        kind = short(redactor.text(reply.content_type), SNIPPET) or "no content type"
         if reply.status < _FIRST_ERROR:
             place = shown_url(reply.headers.get("location", ""))
             said = f"a redirect to {place or 'nowhere'}; none is followed: correct baseUrl"
@@ -200,12 +201,14 @@ class HttpBackend(ABC):
             classify(reply.status, body, self._retry_after(reply), text), refused.usage
         )
 
-    def _unusable(self, bad: Unusable, reply: "Reply", snippet: str) -> CallFailed:
+    def _unusable(
+        self, bad: Unusable, reply: "Reply", payload: bytes, redactor: Redactor
+    ) -> CallFailed:
         if bad.cut_off and reply.ends_with_connection:
             return self._broken(reply)
-        kind = short(reply.content_type, SNIPPET) or "no content type"
+        kind = short(redactor.text(reply.content_type), SNIPPET) or "no content type"
         text = f"{self._where} answered {reply.status} ({kind}), but {bad.why}"
-        if snippet:
+        if snippet := _snippet(payload, redactor):
             text += f": {snippet!r}"
         error = GenerationFailed(
             text,
@@ -234,6 +237,14 @@ class HttpBackend(ABC):
 
 def _snippet(payload: bytes, redactor: Redactor) -> str:
     return short(redactor.text(payload[:_LOOKED_AT].decode("utf-8", "replace")), SNIPPET)
+
+
+def _hide(failed: CallFailed, redactor: Redactor) -> None:
+    """The last look at a message before it leaves; whatever was quoted in it is redacted here."""
+    error = failed.error
+    text = redactor.text(error.message)
+    if text != error.message:
+        error.message, error.args, failed.args = text, (text,), (text,)
 
 
 def _push(text: str, deltas: Deltas | None) -> None:

@@ -78,7 +78,8 @@ def still() -> Services:
 
 
 def openai(url: str, **fields: Any) -> OpenAIBackend:
-    made = settings(BackendKind.OPENAI, f"{url}/v1", **fields)
+    """A backend at a URL, below `/v1` unless the URL has a query."""
+    made = settings(BackendKind.OPENAI, url if "?" in url else f"{url}/v1", **fields)
     return OpenAIBackend(made, Path(), still())
 
 

@@ -15,7 +15,9 @@ make scripts: `respond`, `answered`, `refusal`, `redirect`, `completion`, `messa
 `chunks`, `streamed_completion`, `streamed_message`. Scripts are tuples, so `script[:-1] + (gate,
 End.RESET)` makes a broken one.
 
-Without `play` and `always` a request is answered by 500. `Provider(tls=context)` speaks TLS.
+Without `play` and `always` a request is answered by 500. `Provider(tls=context)` speaks TLS,
+`Provider(greeting=bytes)` talks before it is asked. As a proxy it plays `tunnel()`: it connects to
+the port of the CONNECT, on the loopback whatever the host.
 """
 
 import asyncio
@@ -42,6 +44,7 @@ class End(Enum):
     RESET = auto()
     HALF_CLOSE = auto()
     NEVER = auto()
+    TUNNEL = auto()
 
 
 Step: TypeAlias = bytes | asyncio.Event | End
@@ -67,7 +70,8 @@ class Recorded:
 class Provider:
     """Listens on a free loopback port while it is open."""
 
-    def __init__(self, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, *, tls: ssl.SSLContext | None = None, greeting: bytes = b"") -> None:
+        self._greeting = greeting
         self.requests: list[Recorded] = []
         self.connections = 0
         self.hangups = 0
@@ -143,6 +147,7 @@ class Provider:
     async def _talk(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int
     ) -> None:
+        writer.write(self._greeting)
         while True:
             self.requests.append(await _request(reader, number))
             self._changed.set()
@@ -154,7 +159,7 @@ class Provider:
                 elif isinstance(step, asyncio.Event):
                     await _either(step.wait(), reader)
                 else:
-                    await _end(step, reader, writer)
+                    await _end(step, reader, writer, self.requests[-1].target)
                     return
 
 
@@ -191,8 +196,12 @@ async def _either(wait: Any, reader: asyncio.StreamReader) -> None:
             await gone
 
 
-async def _end(end: End, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _end(
+    end: End, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str
+) -> None:
     match end:
+        case End.TUNNEL:
+            await _tunnel(reader, writer, int(target.rpartition(":")[2]))
         case End.CLOSE:
             return
         case End.RESET:
@@ -210,6 +219,21 @@ async def _hangup(reader: asyncio.StreamReader) -> None:
     while await reader.read(2**16):
         pass
     raise ConnectionResetError("the client hung up")
+
+
+async def _tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
+    inner, outer = await asyncio.open_connection("127.0.0.1", port)
+
+    async def copy(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(2**16):
+                to.write(data)
+        to.close()
+
+    try:
+        await asyncio.gather(copy(reader, outer), copy(inner, writer))
+    finally:
+        outer.transport.abort()
 
 
 # Scripts.
@@ -248,6 +272,11 @@ def refusal(status: int, value: Any, *headers: tuple[str, str]) -> Script:
 def redirect(place: str, status: int = 302) -> Script:
     """A redirect."""
     return respond(status, headers=[("Location", place)])
+
+
+def tunnel() -> Script:
+    """A proxy's consent to a CONNECT."""
+    return (b"HTTP/1.1 200 Connected\r\n\r\n", End.TUNNEL)
 
 
 def completion(

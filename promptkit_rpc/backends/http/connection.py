@@ -5,6 +5,7 @@ Raises httpx's exceptions. Knows no pool, no provider and no retry.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import h11
@@ -192,14 +193,15 @@ class Connection(asyncio.Protocol):
     async def _send(self, head: h11.Request, body: Content, within: float | None) -> None:
         transport = self._transport
         self._received = self._sent = False
-        try:
+        start: bytes | None = None
+        with suppress(h11.LocalProtocolError):
             start = self._http.send(head) or b""
             # h11 takes anything that has a length, and only counts it.
             self._http.send_with_data_passthrough(h11.Data(data=cast("bytes", body)))
             self._http.send(h11.EndOfMessage())
-        except h11.LocalProtocolError:
+        if start is None:
             # What h11 says of it may quote a header.
-            raise httpx.LocalProtocolError("the request is no valid HTTP") from None
+            raise httpx.LocalProtocolError("the request is no valid HTTP")
         size = len(start)
         waiting: list[bytes | memoryview] = [start]
         for part in _slices(body.parts):
@@ -223,12 +225,14 @@ class Connection(asyncio.Protocol):
         return not self._received and not self._ended
 
     def _event(self) -> Any:
-        try:
+        event: Any = None
+        with suppress(h11.RemoteProtocolError):
             event = self._http.next_event()
-        except h11.RemoteProtocolError as error:
+        if event is None:
+            # What h11 says of it may quote the response, so that it stays out of the chain.
             if self._ended:
-                raise BrokenOff("the response broke off") from (self._lost or error)
-            raise httpx.RemoteProtocolError(f"the response is no valid HTTP: {error}") from None
+                raise BrokenOff("the response broke off") from self._lost
+            raise httpx.RemoteProtocolError("it is no valid HTTP")
         if event is h11.NEED_DATA:
             self._unread = 0
             if self._ended:

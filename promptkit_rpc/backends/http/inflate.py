@@ -21,7 +21,7 @@ class Inflater:
 
     def __init__(self, coding: str) -> None:
         if coding not in ("gzip", "x-gzip", "deflate"):
-            raise httpx.DecodingError(f"the content coding {coding[:40]!r} was not asked for")
+            raise httpx.DecodingError("it is in a content coding that was not asked for")
         self._coding = coding
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS if coding == "deflate" else _GZIP)
         self._begun = False

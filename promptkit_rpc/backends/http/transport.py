@@ -111,10 +111,10 @@ class StackTransport(httpx.AsyncBaseTransport):
             target = b"http://" + request.url.netloc + target
             if self.proxy.authorization is not None:
                 headers = [*headers, _login(self.proxy)]
-        try:
+        with suppress(h11.LocalProtocolError):
             return h11.Request(method=request.method, target=target, headers=headers)
-        except h11.LocalProtocolError:
-            raise httpx.LocalProtocolError("the request is no valid HTTP") from None
+        # What h11 says of it may quote a header.
+        raise httpx.LocalProtocolError("the request is no valid HTTP")
 
     # Connections.
 
