@@ -2,7 +2,7 @@
 
 `asyncio`'s own task cancel loses a result that arrives in the same instant: it marks the task, and
 the next step raises although what it waited for is there. Here a cancel goes through the loop's
-queue, so whatever was completed before it is seen first.
+queue, so whatever was completed before it is seen first; what comes after it is too late.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ class CancelSignal:
     Not thread-safe: call it on the event loop's thread.
     """
 
-    __slots__ = ("_callbacks", "error")
+    __slots__ = ("__weakref__", "_callbacks", "error")
 
     def __init__(self) -> None:
         self.error: PromptKitError | None = None
@@ -34,14 +34,21 @@ class CancelSignal:
         if self.error is not None:
             return
         self.error = error if error is not None else Cancelled("cancelled by the caller")
-        callbacks, self._callbacks = self._callbacks, {}
-        for callback in callbacks.values():
-            callback()
+        failed: Exception | None = None
+        while self._callbacks:
+            # One by one: a callback may take off another, and one that raises stops none.
+            callback = self._callbacks.pop(next(iter(self._callbacks)))
+            try:
+                callback()
+            except Exception as raised:  # noqa: BLE001 - raised again below
+                failed = failed or raised
+        if failed is not None:
+            raise failed
 
     def check(self) -> None:
         """Raises the signal's own error object if it is set."""
         if self.error is not None:
-            raise self.error
+            raise _again(self.error) from self.error.__cause__
 
     def on_cancel(self, callback: Callable[[], object]) -> Callable[[], object]:
         """Calls back once, at once if already set; returns what takes the callback off again."""
@@ -68,6 +75,11 @@ def _nothing() -> None:
     return
 
 
+def _again(error: PromptKitError) -> PromptKitError:
+    """The same object without the places where it was raised before: many runs may raise it."""
+    return error.with_traceback(None)
+
+
 class Scope:
     """Ties the current task's awaits to a signal, as `asyncio.timeout` ties them to a clock."""
 
@@ -88,7 +100,7 @@ class Scope:
 
     def _schedule(self) -> None:
         # Through the loop's queue: a step that is already due comes first and keeps its result.
-        asyncio.get_running_loop().call_soon(self._cancel)
+        self._task.get_loop().call_soon(self._cancel)
 
     def _cancel(self) -> None:
         if not self._left:
@@ -104,7 +116,7 @@ class Scope:
             return
         outside = self._task.uncancel() > self._before
         if kind is asyncio.CancelledError and not outside and self._signal.error is not None:
-            raise self._signal.error from None
+            raise _again(self._signal.error) from self._signal.error.__cause__
 
 
 class ChildSignal(CancelSignal):

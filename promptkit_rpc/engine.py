@@ -9,6 +9,7 @@ from typing import Self
 
 from attrs import evolve, frozen
 
+from promptkit_rpc.backends.credentials import resolve
 from promptkit_rpc.backends.factory import make_backend
 from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.conversation.exchange import Exchange
@@ -25,9 +26,8 @@ from promptkit_rpc.execution.observe import Observer
 from promptkit_rpc.execution.prepare import Plan, Prepared, Resolved, choose_profile, prepare
 from promptkit_rpc.execution.provider import Provider
 from promptkit_rpc.execution.request import RunRequest, RunResult, StreamSink
-from promptkit_rpc.services import Services
-from promptkit_rpc.backends.credentials import resolve
 from promptkit_rpc.secret import Secret
+from promptkit_rpc.services import Services
 
 
 @frozen(kw_only=True)
@@ -55,7 +55,7 @@ class Engine:
     @classmethod
     def open(cls, root: Path, config: str = "promptkit.yaml", *, services: Services) -> Self:
         """Opens a workspace; a broken one opens too, and only what needs the broken part fails."""
-        return cls(Workspace(root, config), services)
+        return cls(Workspace(root, config, services.time), services)
 
     @property
     def root(self) -> Path:

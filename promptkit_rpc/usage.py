@@ -32,7 +32,7 @@ class TokenCounts:
         cache_creation_tokens: object = None,
         reasoning_tokens: object = None,
     ) -> Self:
-        """Counts as a provider gave them: what is no count is unknown, a missing total is summed."""
+        """Counts as a provider gave them: no count is unknown, a missing total is summed."""
         known_input, known_output = count(input_tokens), count(output_tokens)
         total = count(total_tokens)
         if total is None and known_input is not None and known_output is not None:
@@ -64,11 +64,8 @@ class Total:
 
     def plus(self, value: int | None, *, complete: bool) -> Self:
         """With one more part; an unknown part makes a subtotal, never a zero."""
-        if value is None:
-            known = self.value
-        else:
-            known = value if self.value is None else self.value + value
-        return type(self)(known, self.complete and complete)
+        known = [part for part in (self.value, value) if part is not None]
+        return type(self)(sum(known) if known else None, self.complete and complete)
 
 
 EMPTY = Total()

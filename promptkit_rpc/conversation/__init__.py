@@ -1,0 +1,1 @@
+"""The values of a conversation: messages, histories, exchanges."""

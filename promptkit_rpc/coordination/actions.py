@@ -48,7 +48,7 @@ class Outcome(StrEnum):
     EXHAUSTED = "exhausted"
 
 
-class CoordinationCancelled(Cancelled):  # noqa: N818 - named after its kind
+class CoordinationCancelled(Cancelled):
     """The coordination was cancelled.
 
     `cancellation` is the signal's own error object; `undelivered` the one completed result that

@@ -1,4 +1,4 @@
-"""The demo's connection: the server as a subprocess, requests as methods, callbacks as functions."""
+"""The demo's connection: the server as a subprocess, callbacks as functions."""
 
 import asyncio
 import itertools
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from promptkit_rpc.rpc.errors import ConnectionLost, RpcError
-from promptkit_rpc.rpc.framing import Framer, header
+from promptkit_rpc.rpc.framing import Framer, Lost, header
 from promptkit_rpc.rpc.peer import Call, Peer, Table
 
 NextAction = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -82,7 +82,8 @@ class DemoClient:
         framer = Framer()
         while data := await source.read(_CHUNK):
             for event in framer.feed(data):
-                self._peer.receive(event)
+                if not isinstance(event, Lost):
+                    self._peer.receive(event)
         self._peer.lose()
 
     async def request(self, method: str, params: dict[str, Any]) -> Any:

@@ -39,7 +39,7 @@ class Analysis:
     """What the application has asked and learnt; only it knows when that is enough."""
 
     questions: list[str]
-    answers: list[str] = field(factory=list)
+    answers: list[str] = field(factory=list[str])
     outcome: str = ""
 
 
@@ -69,7 +69,7 @@ class Review:
 
     candidate: str
     findings: list[str]
-    opinions: list[str] = field(factory=list)
+    opinions: list[str] = field(factory=list[str])
     withdrawn: bool = False
     outcome: str = ""
 

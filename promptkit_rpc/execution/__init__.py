@@ -1,0 +1,1 @@
+"""One run, from its request to its terminal event."""

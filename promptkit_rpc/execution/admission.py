@@ -87,7 +87,9 @@ class Slots:
 class Admission:
     """One backend's leases and permits."""
 
-    def __init__(self, backend: str, capacity: int | None, permits: int | None, queue: int | None):
+    def __init__(
+        self, backend: str, capacity: int | None, permits: int | None, queue: int | None
+    ) -> None:
         self.leases = Slots(capacity, queue, f"backend {backend!r}")
         self.permits = Slots(permits if permits is not None else capacity, name=backend)
 

@@ -37,12 +37,12 @@ from promptkit_rpc.execution.observe import (
 )
 from promptkit_rpc.execution.prepare import Plan
 from promptkit_rpc.execution.request import RunResult
-from promptkit_rpc.services import Services
 from promptkit_rpc.generation import Answer, Call, CallFailed
 from promptkit_rpc.output import repair
 from promptkit_rpc.output.contract import Format, Status, Validation
 from promptkit_rpc.output.validate import validate
 from promptkit_rpc.secret import Secret
+from promptkit_rpc.services import Services
 from promptkit_rpc.usage import UNKNOWN, TokenCounts, Usage
 
 _NOT_REQUIRED = Validation(status=Status.NOT_REQUIRED)

@@ -14,6 +14,7 @@ from promptkit_rpc.output.contract import Contract, Validation
 from promptkit_rpc.secret import Secret
 from promptkit_rpc.usage import Usage
 
+_AS_THE_PROFILE = Parameters()
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -22,7 +23,6 @@ class StreamSink(Deltas):
 
     def begin(self, attempt: int) -> None:
         """A new attempt (from 1) starts; pieces of an earlier one are void."""
-        ...
 
 
 @frozen(kw_only=True)
@@ -36,7 +36,7 @@ class RunRequest:
     prompt_id: str
     variables: Mapping[str, Any] = field(default=_NONE, repr=False)
     profile: str | None = None
-    parameters: Parameters = Parameters()
+    parameters: Parameters = _AS_THE_PROFILE
     output: Contract | None = None
     session_id: str | None = None
     messages: tuple[Message, ...] = field(default=(), repr=False)

@@ -163,7 +163,12 @@ async def test_a_cancel_during_the_callback_wins_over_its_action() -> None:
     for action in (ask(), Stop(), ValueError("gave up")):
         signal, seen = CancelSignal(), list[CancelSignal]()
 
-        async def callback(turn: Turn, given: CancelSignal, action: object = action) -> Action:
+        async def callback(
+            turn: Turn,
+            given: CancelSignal,
+            action: object = action,
+            seen: list[CancelSignal] = seen,
+        ) -> Action:
             seen.append(given)
             if turn.result is None:
                 return ask()

@@ -1,5 +1,7 @@
 """The coordinator's state table alone."""
 
+from collections.abc import Callable
+
 import pytest
 
 from promptkit_rpc.conversation.exchange import Exchange
@@ -107,7 +109,7 @@ def test_every_move_outside_the_table_is_refused_and_changes_nothing() -> None:
         Phase.RUNNING: running(),
         Phase.ENDED: table.stop(table.ask(answered)),
     }
-    moves = {
+    moves: dict[Move, Callable[[State], State]] = {
         Move.ASK: table.ask,
         Move.STOP: table.stop,
         Move.PROCEED: lambda state: table.proceed(state, REQUEST),

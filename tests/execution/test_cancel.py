@@ -28,6 +28,7 @@ from tests.support.fakes import (
     plan,
     provider,
     tokens,
+    until,
 )
 
 NUMBER = Contract(format=Format.SCHEMA, schema=Json.of({"type": "integer"}), repairs=1)
@@ -128,8 +129,7 @@ async def test_cancelling_a_run_that_waits_for_its_lease() -> None:
     first = begin(plan(used), CancelSignal())
     await gate.reached.wait()
     second = begin(plan(used), signal)
-    while used.admission.leases.waiting == 0:
-        await asyncio.sleep(0)
+    await until(lambda: used.admission.leases.waiting == 1)
     signal.cancel()
     await ended_as_cancelled(second, signal)
     gate.open(answer())
@@ -219,8 +219,7 @@ async def test_thirty_waiting_runs_are_cancelled_at_once_and_send_nothing() -> N
     await gate.reached.wait()
     signals = [CancelSignal() for _ in range(30)]
     waiting = [begin(plan(used), signal) for signal in signals]
-    while used.admission.leases.waiting < 30:
-        await asyncio.sleep(0)
+    await until(lambda: used.admission.leases.waiting == 30)
     for signal in signals:
         signal.cancel()
     for task, signal in zip(waiting, signals, strict=True):

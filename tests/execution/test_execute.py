@@ -315,9 +315,7 @@ def test_composed_observers_are_called_in_order_until_one_raises() -> None:
     started = RunStarted(
         run_id="r", time=0.0, prompt_id="p", profile="f", backend="b", model="m", parent_run_id=None
     )
-    composed = compose(
-        lambda _: note("a"), lambda _: note("b", fail=True), lambda _: note("never")
-    )
+    composed = compose(lambda _: note("a"), lambda _: note("b", fail=True), lambda _: note("never"))
     with pytest.raises(RuntimeError, match="b"):
         composed(started)
     assert order == ["a", "b"]

@@ -236,3 +236,10 @@ def file(root: Path, name: str, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Lets the loop go on until the condition holds."""
+    async with asyncio.timeout(BOUND):
+        while not condition():  # noqa: ASYNC110 - what is waited for announces itself nowhere
+            await asyncio.sleep(0)

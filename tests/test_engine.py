@@ -1,0 +1,404 @@
+"""The façade in process: settings of a continuation, ownership, coordination on real parts."""
+
+import asyncio
+import gc
+import json
+import weakref
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from promptkit_rpc import system
+from promptkit_rpc.cancellation import CancelSignal
+from promptkit_rpc.conversation.exchange import Exchange
+from promptkit_rpc.conversation.message import Message, Role
+from promptkit_rpc.coordination.actions import Action, Continue, Outcome, Stop, Turn
+from promptkit_rpc.engine import Engine
+from promptkit_rpc.errors import (
+    ContractInvalid,
+    EngineNotFound,
+    InputFailed,
+    PreparedClaimed,
+    ProfileMissing,
+    PromptNotFound,
+    TemplateFailed,
+)
+from promptkit_rpc.execution.request import RunRequest, RunResult
+from promptkit_rpc.generation import Parameters
+from promptkit_rpc.groups import Group
+from promptkit_rpc.jsontext import Json
+from promptkit_rpc.output.contract import Contract, Format, Status
+from promptkit_rpc.secret import Secret
+from tests.support.fakes import BOUND, Record, file, until
+
+SETTINGS = """
+version: 1
+inputs: [data]
+backends:
+  one: {kind: scripted, capacity: 1}
+  two: {kind: scripted}
+profiles:
+  first: {backend: one, model: m1, parameters: {temperature: 0.5, maxTokens: 9}}
+  second: {backend: two, model: m2}
+"""
+ASK = """
+profile: first
+session: "case-{{ text }}"
+messages:
+  - {role: system, content: "rules", cache: {type: ephemeral, odd: [1, 2.50]}}
+  - {role: user, content: "{{ text }}"}
+output: {format: json}
+"""
+MORE = """
+messages:
+  - {role: developer, content: "note"}
+  - {role: user, content: "{{ text }}"}
+"""
+
+
+def workspace(root: Path) -> Path:
+    file(root, "promptkit.yaml", SETTINGS)
+    file(root, "prompts/ask.prompt.yaml", ASK)
+    file(root, "prompts/more.prompt.yaml", MORE)
+    return root
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    opened = Engine.open(workspace(tmp_path), services=system.services())
+    yield opened
+    await opened.close()
+
+
+async def run(engine: Engine, request: RunRequest) -> RunResult:
+    async with asyncio.timeout(BOUND):
+        return await engine.run(request, CancelSignal())
+
+
+def ask(text: str, *, capture: bool = True, session_id: str | None = None) -> RunRequest:
+    return RunRequest(
+        prompt_id="ask", variables={"text": text}, capture=capture, session_id=session_id
+    )
+
+
+def more(source: Exchange, text: str, profile: str | None = "second") -> RunRequest:
+    return RunRequest(
+        prompt_id="more", variables={"text": text}, profile=profile, continue_from=source
+    )
+
+
+async def captured(engine: Engine, text: str = "one") -> Exchange:
+    exchange = (await run(engine, ask(text))).exchange
+    assert exchange is not None
+    return exchange
+
+
+def contents(exchange: Exchange) -> list[tuple[str, str]]:
+    return [(message.role.value, message.content) for message in exchange.history]
+
+
+async def test_a_continuation_sends_history_then_prompt_then_appended_messages(
+    engine: Engine,
+) -> None:
+    """CFG-7, CAP-4, CAP-5, OWN-1, DET-1: roles as authored, and the source as it was."""
+    source = await captured(engine)
+    before = source.details()
+    appended = (Message(Role.ASSISTANT, "so far"), Message(Role.SYSTEM, "late rule"))
+    request = RunRequest(
+        prompt_id="more",
+        variables={"text": "two"},
+        profile="second",
+        continue_from=source,
+        messages=appended,
+    )
+    result = await run(engine, request)
+    assert result.exchange is not None
+    assert contents(result.exchange) == [
+        ("system", "rules"),
+        ("user", "one"),
+        ("assistant", "one"),
+        ("developer", "note"),
+        ("user", "two"),
+        ("assistant", "so far"),
+        ("system", "late rule"),
+        ("assistant", "two"),
+    ]
+    assert (result.parent_run_id, result.exchange.parent_run_id) == (source.run_id, source.run_id)
+    assert source.details() == before
+    assert before["messages"][0]["cache"] == {"type": "ephemeral", "odd": [1, 2.5]}
+
+
+async def test_details_are_plain_and_detached(engine: Engine) -> None:
+    """DET-2, DET-3, DET-4."""
+    source = await captured(engine)
+    details = source.details()
+    assert json.loads(json.dumps(details)) == details
+    details["messages"][0]["cache"]["type"] = "changed"
+    details["messages"].clear()
+    assert source.details()["messages"][0]["cache"]["type"] == "ephemeral"
+
+
+async def test_nothing_is_inherited_but_history(engine: Engine) -> None:
+    """CFG-1, CFG-2, CFG-3, CFG-5, CFG-6, H-10."""
+    first = await run(engine, ask("one"))
+    assert first.exchange is not None
+    assert (first.profile, first.model, first.session_id) == ("first", "m1", "case-one")
+    assert first.validation.status is Status.INVALID
+    second = await run(engine, more(first.exchange, "two"))
+    assert (second.profile, second.model, second.session_id) == ("second", "m2", None)
+    assert second.validation.status is Status.NOT_REQUIRED
+    with pytest.raises(ProfileMissing, match="'more' has no default profile"):
+        await run(engine, more(first.exchange, "two", profile=None))
+
+
+async def test_the_requests_session_id_goes_before_the_prompts(engine: Engine) -> None:
+    """CFG-5."""
+    result = await run(engine, ask("one", session_id="mine"))
+    assert result.session_id == "mine"
+
+
+async def test_a_contract_in_the_request_replaces_the_prompts_whole(engine: Engine) -> None:
+    """CFG-3, OUT-1."""
+    contract = Contract(format=Format.SCHEMA, schema=Json.of({"type": "string"}))
+    request = RunRequest(prompt_id="ask", variables={"text": '"quoted"'}, output=contract)
+    result = await run(engine, request)
+    assert result.validation.status is Status.VALID
+    assert result.validation.structured == Json(b'"quoted"')
+    prepared = await engine.prepare(request, CancelSignal())
+    assert prepared.plan.contract is contract
+
+
+async def test_a_contract_that_cannot_be_used_is_refused_at_preparation(engine: Engine) -> None:
+    """ENG-1, ENG-5: nothing is sent."""
+    for schema in ({"type": "nonsense"}, {"$ref": "http://127.0.0.1:9/other.json"}):
+        contract = Contract(format=Format.SCHEMA, schema=Json.of(schema))
+        request = RunRequest(prompt_id="ask", variables={"text": "x"}, output=contract)
+        with pytest.raises(ContractInvalid, match=r"output\.schema"):
+            await engine.prepare(request, CancelSignal())
+
+
+async def test_parameters_of_the_request_override_one_by_one(engine: Engine) -> None:
+    """ENG-2, ENG-4."""
+    request = RunRequest(
+        prompt_id="ask", variables={"text": "x"}, parameters=Parameters(temperature=1, seed=3)
+    )
+    plan = (await engine.prepare(request, CancelSignal())).plan
+    assert (plan.parameters.temperature, plan.parameters.max_tokens, plan.parameters.seed) == (
+        1,
+        9,
+        3,
+    )
+
+
+async def test_another_engine_continues_after_the_first_has_closed(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """OWN-3, OWN-4."""
+    source = await captured(engine)
+    gone = weakref.ref(engine)
+    await engine.close()
+    with pytest.raises(EngineNotFound):
+        await run(engine, ask("x"))
+    other = Engine.open(workspace(tmp_path / "other"), services=system.services())
+    result = await run(other, more(source, "two"))
+    assert result.exchange is not None
+    assert contents(result.exchange)[:3] == contents(source)
+    assert gone() is engine
+    await other.close()
+
+
+async def test_an_exchange_keeps_no_engine_alive(tmp_path: Path) -> None:
+    """OWN-4, OWN-5."""
+    engine = Engine.open(workspace(tmp_path), services=system.services())
+    source = await captured(engine)
+    await engine.close()
+    gone = weakref.ref(engine)
+    del engine
+    gc.collect()
+    assert gone() is None
+    assert source.content == "one"
+
+
+async def test_continuing_needs_no_earlier_template_or_input(tmp_path: Path) -> None:
+    """OWN-2: they have gone, and another text stands in their place."""
+    workspace(tmp_path)
+    file(tmp_path, "data/report.txt", "as it was")
+    study = """
+    profile: second
+    inputs: {report: {file: "data/{{ name }}.txt"}}
+    messages: [{role: user, content: "{{ inputs.report }}"}]
+    """
+    path = file(tmp_path, "prompts/study.prompt.yaml", study)
+    engine = Engine.open(tmp_path, services=system.services())
+    request = RunRequest(prompt_id="study", variables={"name": "report"}, capture=True)
+    source = (await run(engine, request)).exchange
+    assert source is not None
+    path.unlink()
+    file(tmp_path, "data/report.txt", "changed")
+    result = await run(engine, more(source, "two"))
+    assert result.exchange is not None
+    assert contents(result.exchange)[0] == ("user", "as it was")
+    with pytest.raises(PromptNotFound):
+        await run(engine, request)
+    await engine.close()
+
+
+async def test_execution_sends_what_was_prepared_whatever_changed_since(tmp_path: Path) -> None:
+    """ENG-1, CAP-3: files are read at preparation, and preparing alone makes no exchange."""
+    workspace(tmp_path)
+    engine = Engine.open(tmp_path, services=system.services())
+    prepared = await engine.prepare(ask("before"), CancelSignal())
+    file(tmp_path, "prompts/ask.prompt.yaml", MORE)
+    result = await engine.execute(prepared, CancelSignal())
+    assert result.exchange is not None
+    assert contents(result.exchange) == [
+        ("system", "rules"),
+        ("user", "before"),
+        ("assistant", "before"),
+    ]
+    await engine.close()
+
+
+async def test_a_prepared_execution_is_executed_once(engine: Engine) -> None:
+    """OWN-6, GRP-2: the second claim emits nothing and joins nothing."""
+    group, seen = Group(), Record()
+    request = RunRequest(prompt_id="ask", variables={"text": "x"}, observers=(group, seen))
+    prepared = await engine.prepare(request, CancelSignal())
+    discarded = await engine.prepare(request, CancelSignal())
+    discarded.claim()
+    assert group.snapshot().runs == ()
+    await engine.execute(prepared, CancelSignal())
+    events = len(seen.events)
+    for handle in (prepared, discarded):
+        with pytest.raises(PreparedClaimed):
+            await engine.execute(handle, CancelSignal())
+    assert len(seen.events) == events
+    assert len(group.snapshot().runs) == 1
+
+
+async def test_many_branches_share_one_history(engine: Engine) -> None:
+    """OWN-7, OWN-1: every branch holds the same segments, not copies of them."""
+    source = await captured(engine)
+    results = await asyncio.gather(*(run(engine, more(source, str(n))) for n in range(20)))
+    for number, result in enumerate(results):
+        assert result.exchange is not None
+        segments = result.exchange.history.segments()
+        assert segments[1] is source.history
+        assert [m.content for m in result.exchange.history][3:] == [
+            "note",
+            str(number),
+            str(number),
+        ]
+
+
+async def test_a_callback_runs_on_the_same_backend_at_capacity_one(engine: Engine) -> None:
+    """ADM-2, ADM-3, C-01, OBS-5, GRP-3: three coordinations at once, and no lease of theirs."""
+    source = await captured(engine)
+    group = Group()
+
+    async def next_action(turn: Turn, signal: CancelSignal) -> Action:
+        (load,) = (one for one in engine.load() if one.name == "one")
+        assert load.leases <= 2
+        await engine.run(ask(f"nested {turn.delivery_index}"), signal)
+        if turn.remaining_turns == 0:
+            return Stop()
+        return Continue(more(turn.exchange, "next", profile="first"))
+
+    async with asyncio.timeout(BOUND):
+        outcomes = await asyncio.gather(
+            *(
+                engine.coordinate(
+                    source,
+                    next_action,
+                    additional_turns=2,
+                    signal=CancelSignal(),
+                    observers=(group,),
+                )
+                for _ in range(3)
+            )
+        )
+    assert outcomes == [Outcome.STOPPED] * 3
+    assert len(group.snapshot().runs) == 6
+    assert all(load.leases == load.waiting == load.generating == 0 for load in engine.load())
+
+
+async def test_a_turn_that_fails_at_preparation_costs_its_turn(engine: Engine) -> None:
+    """COO-8, COO-9, C-04: the error of the start is the coordination's, and nothing follows."""
+    source = await captured(engine)
+    turns: list[int] = []
+
+    async def next_action(turn: Turn, _: CancelSignal) -> Action:
+        turns.append(turn.remaining_turns)
+        request = more(turn.exchange, "x") if len(turns) == 1 else RunRequest(prompt_id="ask")
+        return Continue(request)
+
+    with pytest.raises(TemplateFailed, match="text"):
+        await engine.coordinate(
+            source, next_action, additional_turns=3, signal=CancelSignal(), observers=()
+        )
+    assert turns == [3, 2]
+
+
+async def test_a_failed_run_leaves_its_source_usable(engine: Engine) -> None:
+    """CAP-7."""
+    source = await captured(engine)
+    with pytest.raises(TemplateFailed):
+        await run(engine, RunRequest(prompt_id="more", profile="second", continue_from=source))
+    assert (await run(engine, more(source, "again"))).content == "again"
+
+
+async def test_a_settings_change_keeps_the_leases_that_are_held(tmp_path: Path) -> None:
+    """ADM-1: capacity is counted across a reload."""
+    workspace(tmp_path)
+    slow = '[{content: "late", delay: 600}]'
+    file(
+        tmp_path, "promptkit.yaml", SETTINGS.replace("capacity: 1", f"capacity: 1, replies: {slow}")
+    )
+    engine, signal = Engine.open(tmp_path, services=system.services()), CancelSignal()
+    seen = Record()
+    held = asyncio.create_task(
+        engine.run(RunRequest(prompt_id="ask", variables={"text": "x"}, observers=(seen,)), signal)
+    )
+    async with asyncio.timeout(BOUND):
+        await until(lambda: "AttemptStarted" in seen.names)
+        file(tmp_path, "promptkit.yaml", SETTINGS.replace("capacity: 1", "capacity: 2"))
+        assert (await run(engine, ask("y"))).content == "y"
+        (load,) = (one for one in engine.load() if one.name == "one")
+        assert (load.capacity, load.leases) == (2, 1)
+        signal.cancel()
+        await asyncio.wait([held])
+    await engine.close()
+
+
+async def test_a_direct_key_is_in_nothing_that_a_run_leaves_behind(engine: Engine) -> None:
+    """SEC-1, CFG-4, OWN-4, K-09."""
+    canary = "sk-canary-direct-0123"
+    request = RunRequest(
+        prompt_id="ask", variables={"text": "x"}, credential=Secret(canary), capture=True
+    )
+    prepared = await engine.prepare(request, CancelSignal())
+    assert prepared.plan.credential_source == "request"
+    result = await engine.execute(prepared, CancelSignal())
+    for value in (request, prepared, prepared.plan, result, result.exchange):
+        assert canary not in repr(value)
+    assert result.exchange is not None
+    assert canary not in json.dumps(result.exchange.details())
+
+
+async def test_an_input_outside_the_workspace_is_refused(tmp_path: Path) -> None:
+    """SEC-3."""
+    workspace(tmp_path / "inside")
+    file(tmp_path, "secret.txt", "not yours")
+    study = """
+    profile: second
+    inputs: {report: {file: "data/{{ name }}"}}
+    messages: [{role: user, content: "{{ inputs.report }}"}]
+    """
+    file(tmp_path, "inside/prompts/study.prompt.yaml", study)
+    file(tmp_path, "inside/data/ok.txt", "fine")
+    engine = Engine.open(tmp_path / "inside", services=system.services())
+    with pytest.raises(InputFailed) as caught:
+        await run(engine, RunRequest(prompt_id="study", variables={"name": "../../secret.txt"}))
+    assert "not yours" not in caught.value.message
+    await engine.close()
