@@ -3,14 +3,14 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 Json = Any
 
 ROOT = "/workspace"
 """Stands for the folder of the workspace."""
 
-_TIMES = ("time", "waitedMs", "delayMs")
+_FIXED = {"time": 0, "waitedMs": 0, "delayMs": 0, "schemaHash": "0" * 16, "version": "0.0.0"}
 _RUN_ID = re.compile(r"\brun-[0-9a-f]{20}\b")
 _PLACEHOLDER = re.compile(r"\brun-[1-9][0-9]*\b")
 _WAIT = re.compile(r"in [0-9.]+ s$")
@@ -42,18 +42,11 @@ class Placeholders:
 
 def _still(value: Json, name: str = "") -> Json:
     """The value with its times stopped and the version of the server taken out."""
-    match value:
-        case dict():
-            return {key: _still(member, key) for key, member in value.items()}
-        case list():
-            return [_still(member) for member in value]
-        case int() | float() if name in _TIMES:
-            return 0
-        case str() if name == "schemaHash":
-            return "0" * 16
-        case str() if name == "version":
-            return "0.0.0"
-        case str() if name == "message":
-            return _WAIT.sub("in 0.0 s", value)
-        case _:
-            return value
+    if isinstance(value, dict):
+        members = cast("dict[str, Json]", value)
+        return {key: _still(member, key) for key, member in members.items()}
+    if isinstance(value, list):
+        return [_still(member) for member in cast("list[Json]", value)]
+    if name == "message" and isinstance(value, str):
+        return _WAIT.sub("in 0.0 s", value)
+    return _FIXED.get(name, value)

@@ -7,7 +7,7 @@ said everything, 1 with a line on standard error when it said something else. St
 import json
 import sys
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, cast
 
 Json = Any
 
@@ -83,17 +83,14 @@ class Player:
                 self._unasked.add(meant[name])
 
     def _say(self, message: Json) -> None:
-        params = message.get("params")
-        told: dict[str, Json] = {}
-        if isinstance(params, dict):
-            if message["method"] != "promptkit/backend/generate" and (
-                params.get("token") in self._unasked
-            ):
-                return
-            for name in ("token", "coordinationId"):
-                if params.get(name) in self._names:
-                    told[name] = self._names[params[name]]
-            message = {**message, "params": {**params, **told}}
+        params = _object(message.get("params"))
+        asked = message.get("method") == "promptkit/backend/generate"
+        if not asked and params.get("token") in self._unasked:
+            return
+        names = [name for name in ("token", "coordinationId") if params.get(name) in self._names]
+        if names:
+            params = params | {name: self._names[params[name]] for name in names}
+            message = {**message, "params": params}
         if "method" not in message:
             message = {**message, "id": self._ids[json.dumps(message["id"])]}
         body = json.dumps(message, ensure_ascii=False).encode()
@@ -101,41 +98,39 @@ class Player:
         self._sink.flush()
 
 
+def _object(value: Json) -> dict[str, Json]:
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
 def _part(message: Json, name: str) -> Json:
     """Params, result or error without what every client may choose for itself."""
     part = message.get(name)
     if not isinstance(part, dict):
         return part
-    own = {key: value for key, value in part.items() if key not in _TOKENS}
-    if isinstance(own.get("request"), dict):
-        inner = own["request"].items()
-        own["request"] = {key: value for key, value in inner if key not in _TOKENS}
-    return own
+    own = _without_names(part)
+    request = own.get("request")
+    return own | {"request": _without_names(request)} if _object(request) else own
+
+
+def _without_names(value: Json) -> dict[str, Json]:
+    return {name: member for name, member in _object(value).items() if name not in _TOKENS}
 
 
 def _request(message: Json) -> dict[str, Json]:
     """Where the names stand: in the params of a request, or in the request of an action."""
-    params = message.get("params")
-    if isinstance(params, dict):
-        return params
-    result = message.get("result")
-    action = result.get("request") if isinstance(result, dict) else None
-    return action if isinstance(action, dict) else {}
+    return _object(message.get("params")) or _object(_object(message.get("result")).get("request"))
 
 
 def _same(one: Json, other: Json) -> bool:
     """Whether two JSON values mean the same: absent is null, and Lua writes `{}` as `[]`."""
-    match _empty(one), _empty(other):
-        case dict() as mine, dict() as theirs:
-            return all(_same(mine.get(name), theirs.get(name)) for name in mine.keys() | theirs)
-        case list() as mine, list() as theirs:
-            return len(mine) == len(theirs) and all(map(_same, mine, theirs))
-        case mine, theirs:
-            return json.dumps(mine) == json.dumps(theirs)
-
-
-def _empty(value: Json) -> Json:
-    return None if value in ([], {}) else value
+    if isinstance(one, dict) and isinstance(other, dict):
+        mine, theirs = _object(one), _object(other)
+        return all(_same(mine.get(name), theirs.get(name)) for name in mine.keys() | theirs)
+    if isinstance(one, list) and isinstance(other, list):
+        pair = cast("list[Json]", one), cast("list[Json]", other)
+        return len(pair[0]) == len(pair[1]) and all(map(_same, *pair))
+    nothing: tuple[Json, ...] = (None, [], {})
+    return (one in nothing and other in nothing) or json.dumps(one) == json.dumps(other)
 
 
 def _read(source: IO[bytes]) -> Json:

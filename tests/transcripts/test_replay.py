@@ -1,6 +1,7 @@
 """The transcripts are what the daemon says today, and what the published schema says."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,9 @@ def is_valid(value: Any, name: str | None) -> bool:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_the_daemon_says_what_the_transcript_says(name: str, tmp_path: Path) -> None:
-    root = tmp_path.resolve()
-    write_samples(root)
-    async with RawDaemon(root) as daemon:
-        differences = await replay(record.read(name), daemon, root)
+    write_samples(tmp_path)
+    async with RawDaemon(tmp_path) as daemon:
+        differences = await replay(record.read(name), daemon, tmp_path)
         assert not differences, f"{RENEW}\n{differences[0][0]}\n{differences[0][1]}"
         assert await daemon.wait() == 0
 
@@ -64,7 +64,7 @@ def test_every_message_fits_the_published_schema(name: str) -> None:
 def test_no_transcript_holds_what_changes_from_session_to_session() -> None:
     for path in record.FOLDER.glob("*.jsonl"):
         text = path.read_text(encoding="utf-8")
-        assert not jsonschema_rs.validator_for({"pattern": "run-[0-9a-f]{20}"}).is_valid(text)
+        assert not re.search("run-[0-9a-f]{20}", text)
         assert "/tmp" not in text  # noqa: S108 - that is the point
 
 
