@@ -10,6 +10,7 @@ from promptkit_rpc.execution.observe import (
     AttemptFinished,
     AttemptStarted,
     Event,
+    Observer,
     RepairStarted,
     RetryScheduled,
     RunFinished,
@@ -93,7 +94,7 @@ class TextStream(StreamSink):
 class Progress:
     """Work as an editor shows it: begins and ends with the block, reports what a run does.
 
-    It is an observer of the runs inside; without a token it is silent.
+    Its observers report the runs inside. Without a token it is silent and has none.
     """
 
     def __init__(
@@ -123,6 +124,11 @@ class Progress:
         elif error is not None:
             self._end = "failed"
         self._send(WorkDoneEnd(message=self._end))
+
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """To be attached to the runs inside."""
+        return () if self._token is None else (self,)
 
     def turn(self, number: int) -> None:
         """The runs to come are this turn's."""

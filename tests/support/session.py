@@ -158,7 +158,9 @@ class Gate:
             with call.signal.scope():
                 await self._open.wait()
         except Cancelled:
-            self.cancelled += 1
+            async with self._changed:
+                self.cancelled += 1
+                self._changed.notify_all()
             raise
         return {"content": f"after {params['messages'][-1]['content']}"}
 
@@ -166,6 +168,11 @@ class Gate:
         """Waits until so many have come."""
         async with asyncio.timeout(BOUND), self._changed:
             await self._changed.wait_for(lambda: self.came >= count)
+
+    async def given_up(self, count: int = 1) -> None:
+        """Waits until so many were cancelled."""
+        async with asyncio.timeout(BOUND), self._changed:
+            await self._changed.wait_for(lambda: self.cancelled >= count)
 
     def open(self) -> None:
         """Lets all through, and those to come."""

@@ -57,7 +57,7 @@ async def coordinate(state: State, params: CoordinateParams, call: Call) -> Coor
                 additional_turns=params.additional_turns,
                 run=branch.run,
                 signal=own,
-                observers=(*observers, progress),
+                observers=(*observers, *progress.observers),
             )
         except CoordinationCancelled as cancelled:
             progress.ended("cancelled")
@@ -101,7 +101,7 @@ class _Branch:
             exchange=reference(turn.exchange),
             remaining_turns=turn.remaining_turns,
             delivery_index=turn.delivery_index,
-            result=None if turn.result is None else self._result,
+            result=self._result,
         )
         self._progress.report("waiting for the client")
         answered = await self._ask(asked, signal)
@@ -142,7 +142,7 @@ class _Branch:
         try:
             request = self._state.request(
                 params,
-                observers=(*observers, shown),
+                observers=(*observers, *shown.observers),
                 text=self._params.partial_result_token if text is None else text,
             )
         except RequestInvalid as invalid:

@@ -45,7 +45,7 @@ async def execute(state: State, params: ExecuteParams, call: Call) -> RunResult:
         result = await plan.engine.execute(
             plan.prepared,
             call.signal,
-            observers=(*observers, progress),
+            observers=(*observers, *progress.observers),
             stream=state.stream(plan.partial_result_token if text is None else text),
         )
     return state.completed(result)
