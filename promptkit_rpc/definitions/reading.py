@@ -41,8 +41,7 @@ def read_settings(root: Root, config: str) -> SettingsFile:
     except FileRefused as error:
         missing = not (root.folder / config).is_symlink() and not (root.folder / config).exists()
         if missing and root.folder.is_dir():
-            watched = (Seen.missing(root.folder / config),)
-            return SettingsFile(settings=default_settings(config), seen=watched)
+            return SettingsFile(settings=default_settings(config), seen=tuple(beside.seen))
         problem = _at_start(config, f"the file {error}" if not missing else _no_folder())
         return SettingsFile(settings=None, problems=(problem,), seen=tuple(beside.seen))
     return _settings(read_bytes(config, data), config, beside)

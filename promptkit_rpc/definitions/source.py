@@ -157,15 +157,18 @@ class _Composer:
         self._place(node, done.anchor)
 
     def _place(self, node: Node, anchor: str | None) -> None:
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise _Stop(node.span, f"the file holds more than {MAX_NODES} values", "size")
+        self._count(1, node.span)
         if anchor:
             self._anchors[anchor] = node
         if self._open:
             self._open[-1].children.append(node)
         else:
             self._root = node
+
+    def _count(self, nodes: int, span: Span) -> None:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
+            raise _Stop(span, f"the file holds more than {MAX_NODES} values", "size")
 
     def _alias(self, event: Any) -> None:
         span = _span(event)
@@ -239,6 +242,7 @@ class _Composer:
             if not isinstance(part, MapNode):
                 self._problems.add(part.span, "<< takes a mapping or a list of them", code="merge")
                 continue
+            self._count(len(part.entries), part.span)
             for entry in part.entries:
                 entries.setdefault(entry.key, entry)
 

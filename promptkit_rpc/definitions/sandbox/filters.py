@@ -41,8 +41,8 @@ def made_of(originals: Mapping[str, Function]) -> dict[str, Function]:
         **dict.fromkeys(("first", "last"), _of_items),
         **dict.fromkeys(("map", "select", "selectattr", "reject", "rejectattr"), _of_items),
         **dict.fromkeys(("unique", "groupby", "dictsort", "sort", "min", "max"), _of_leaves),
-        "batch": _sized(_of_items),
-        "slice": _sized(_of_items),
+        "batch": _sized,
+        "slice": _sized,
         "float": _of_scalar,
         "int": _of_scalar,
         "filesizeformat": _of_scalar,
@@ -113,21 +113,16 @@ def _of_items(function: Function) -> Function:
     return _before(function, prepare)
 
 
-def _sized(guard: Callable[[Function], Function]) -> Callable[[Function], Function]:
+def _sized(function: Function) -> Function:
     """For filters whose first argument says how many items to make."""
 
-    def outer(function: Function) -> Function:
-        inner = guard(function)
+    def prepare(value: Any, count: Any = 0, *_: Any, **named: Any) -> Any:
+        for number in (count, *named.values()):
+            if isinstance(number, int):
+                tick(abs(number))
+        return items_of(value)
 
-        @functools.wraps(inner)
-        def call(value: Any, count: Any, *args: Any, **kwargs: Any) -> Any:
-            if isinstance(count, int):
-                tick(abs(count))
-            return inner(value, count, *args, **kwargs)
-
-        return call
-
-    return outer
+    return _before(function, prepare)
 
 
 def _of_leaves(function: Function) -> Function:
