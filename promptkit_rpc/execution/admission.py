@@ -63,7 +63,8 @@ class Slots:
             with signal.scope():
                 await turn
         except BaseException:
-            if self._waiting.pop(turn, ...) is ...:
+            self._waiting.pop(turn, None)
+            if turn.done() and not turn.cancelled():
                 self.release()  # granted in the very moment the wait was given up
             raise
 

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from promptkit_rpc.cancellation import CancelSignal
@@ -118,6 +118,7 @@ def test_permits_follow_capacity_unless_given() -> None:
 
 
 @given(st.lists(st.sampled_from(["acquire", "release", "cancel"]), max_size=60), st.integers(1, 3))
+@example(["acquire", "acquire", "cancel", "release"], 1)
 @settings(max_examples=60, deadline=None)
 def test_whatever_happens_slots_are_never_lost_or_invented(moves: list[str], size: int) -> None:
     """ADM-4: random acquiring, releasing and giving up, against a count of holders."""
