@@ -124,10 +124,14 @@ class Engine:
         """Every problem of the workspace, with its place."""
         return self._workspace.reload().problems
 
-    def reload(self) -> tuple[Problem, ...]:
-        """Reads again what changed on disk, and answers the problems there are now."""
+    async def reload(self) -> tuple[Problem, ...]:
+        """Reads again what changed on disk, and answers the problems there are now.
+
+        Files are read in a thread, so that a large workspace delays nobody.
+        """
         self._check_open()
-        catalog = self._workspace.reload()
+        catalog = await asyncio.to_thread(self._workspace.reload)
+        self._check_open()
         for settings in catalog.settings.backends:
             if settings.name in self._providers:
                 self._provider(settings)

@@ -1,5 +1,6 @@
 """`promptkit/engine/*` and `promptkit/session/status` over the wire."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,20 @@ async def test_a_reload_takes_what_changed_and_lists_what_is_wrong(tmp_path: Pat
         result = await ask(client, capture=True)
         details = await client.request("promptkit/exchange/details", {"runId": result["runId"]})
     assert details["messages"][0]["content"] == "changed x"
+
+
+async def test_reading_a_large_workspace_delays_no_other_request(tmp_path: Path) -> None:
+    """R-20."""
+    workspace = echoing(tmp_path)
+    for number in range(80):
+        workspace.prompt(f"more/p{number:03}", "{{ text }}", profile="p")
+    async with attached(workspace.root) as client:
+        for method in ("prompt/list", "engine/reload", "engine/open"):
+            reading = client.start(f"promptkit/{method}")
+            await asyncio.sleep(0)
+            await client.request("promptkit/session/status")
+            assert not reading.done(), method
+            await reading
 
 
 async def test_a_closed_engine_takes_no_request_and_its_run_in_flight_finishes(

@@ -1,4 +1,6 @@
-"""`promptkit/engine/*`."""
+"""`promptkit/engine/*`. Files are read in a thread: a large workspace delays no other request."""
+
+import asyncio
 
 from promptkit_rpc.definitions.problem import Problem as CoreProblem
 from promptkit_rpc.rpc.convert.resources import problem_to
@@ -14,11 +16,13 @@ from promptkit_rpc.rpc.protocol.engine import (
 from promptkit_rpc.rpc.state import State
 
 
-def open_(state: State, params: EngineOpenParams, _: Call) -> EngineOpened:
+async def open_(state: State, params: EngineOpenParams, _: Call) -> EngineOpened:
     """Opens another configuration."""
     root = None if params.root is None else local_path(params.root)
     engine_id, engine = state.engines.open(root, params.config)
-    return EngineOpened(engine_id=engine_id, problems=_problems(engine.problems()))
+    return EngineOpened(
+        engine_id=engine_id, problems=_problems(await asyncio.to_thread(engine.problems))
+    )
 
 
 async def close(state: State, params: EngineParams, _: Call) -> None:
@@ -26,10 +30,10 @@ async def close(state: State, params: EngineParams, _: Call) -> None:
     await state.engines.close(params.engine_id)
 
 
-def reload(state: State, params: EngineParams, _: Call) -> EngineReloaded:
+async def reload(state: State, params: EngineParams, _: Call) -> EngineReloaded:
     """Reads changed files again."""
     engine = state.engines.get(params.engine_id)
-    return EngineReloaded(problems=_problems(engine.reload()))
+    return EngineReloaded(problems=_problems(await engine.reload()))
 
 
 def _problems(problems: tuple[CoreProblem, ...]) -> tuple[Problem, ...]:

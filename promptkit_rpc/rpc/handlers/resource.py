@@ -1,4 +1,9 @@
-"""`promptkit/prompt/*`, `promptkit/profile/*`, `promptkit/backend/*`."""
+"""`promptkit/prompt/*`, `promptkit/profile/*`, `promptkit/backend/*`.
+
+Listing prompts reads every file of the workspace, in a thread: it delays no other request.
+"""
+
+import asyncio
 
 from promptkit_rpc.rpc.convert import resources as convert
 from promptkit_rpc.rpc.peer import Call
@@ -7,9 +12,9 @@ from promptkit_rpc.rpc.protocol.engine import EngineParams
 from promptkit_rpc.rpc.state import State
 
 
-def list_prompts(state: State, params: EngineParams, _: Call) -> wire.PromptList:
+async def list_prompts(state: State, params: EngineParams, _: Call) -> wire.PromptList:
     """Every valid prompt."""
-    prompts = state.engines.get(params.engine_id).prompts()
+    prompts = await asyncio.to_thread(state.engines.get(params.engine_id).prompts)
     return wire.PromptList(items=tuple([convert.prompt_item(prompt) for prompt in prompts]))
 
 
