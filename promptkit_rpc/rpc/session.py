@@ -72,13 +72,21 @@ def _bound(handler: Callable[..., Any], state: State, params_type: Any) -> Handl
         return later
 
     def at_once(params: dict[str, Any], call: Call) -> Any:
-        return unstructure(handler(state, _read(params, params_type), call))
+        return _plain(handler(state, _read(params, params_type), call))
 
     return at_once
 
 
 async def _sent(result: Any) -> Any:
-    return unstructure(await result)
+    return _plain(await result)
+
+
+def _plain(result: Any) -> Any:
+    """A handler's result as JSON; one that is plain already stays as it is."""
+    return result if type(result) in _PLAIN else unstructure(result)
+
+
+_PLAIN = frozenset((dict, type(None)))
 
 
 def _read(params: dict[str, Any], params_type: Any) -> Any:

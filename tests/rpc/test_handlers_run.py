@@ -288,3 +288,21 @@ async def test_a_cancelled_run_stops_wherever_it_is(tmp_path: Path) -> None:
         status = await client.request("promptkit/session/status")
         assert status["runs"] == {"active": 0}
         assert status["engines"][0]["backends"][0]["leases"] == 0
+
+
+async def test_a_repair_leaves_no_trace_in_history(tmp_path: Path) -> None:
+    """CAP-6, H-01."""
+    workspace = Workspace(tmp_path).scripted(
+        {"content": "not json", "times": 1}, {"content": '{"n": 1}'}
+    )
+    contract = {"format": "schema", "schema": SCHEMA, "repairs": 1}
+    workspace.prompt("ask", "x", profile="p", output=contract)
+    async with attached(workspace.root) as client:
+        result = await client.request("promptkit/run", {"promptId": "ask", "capture": True})
+        assert (result["validation"]["status"], result["repairs"]) == ("valid", 1)
+        assert result["attempts"] == 1 + result["transientRetries"] + result["repairs"]
+        details = await client.request("promptkit/exchange/details", {"runId": result["runId"]})
+    assert [(one["role"], one["content"]) for one in details["messages"]] == [
+        ("user", "x"),
+        ("assistant", '{"n": 1}'),
+    ]

@@ -5,7 +5,8 @@
         error = await client.refused("promptkit/run", {"promptId": "nowhere"})
         client.on("promptkit/coordinator/next", lambda params, call: {"action": "stop"})
 
-Every message passes through JSON. A handler gets `(params, call)`, as the peer's handlers do.
+Every message passes through JSON and is held to the schema. A handler gets `(params, call)`, as the
+peer's handlers do.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from promptkit_rpc.rpc.hello import Hello
 from promptkit_rpc.rpc.local import connect
 from promptkit_rpc.rpc.peer import Call, Handler, Peer
 from promptkit_rpc.rpc.session import MakeServices, Session
+from tests.support.contract import check_error, check_params, check_result
 from tests.support.workspace import Workspace
 
 BOUND = 10.0
@@ -33,6 +35,7 @@ class Client:
     def __init__(self) -> None:
         self.told: list[tuple[str, Any]] = []
         """Every notification and, as `("answer", result)`, every answer, in order."""
+        self.faults: list[AssertionError] = []
         self.handlers: dict[str, Handler] = {}
         self.peer: Peer | None = None
         self.session: Session | None = None
@@ -50,6 +53,7 @@ class Client:
         assert self.peer is not None
         async with asyncio.timeout(BOUND):
             result = await self.peer.request(method, {} if params is None else params)
+        check_result(method, result)
         self.told.append(("answer", result))
         return result
 
@@ -73,6 +77,8 @@ class Client:
         try:
             result = await self.request(method, params)
         except RpcError as error:
+            if error.code in (-32602, -32803, -32800):
+                check_error(error.data)
             return error
         raise AssertionError(f"{method} was not refused but answered {result!r}")
 
@@ -81,10 +87,18 @@ class Client:
         assert self.peer is not None
         self.peer.notify(method, params)
 
+    def check(self, method: str, params: Any) -> None:
+        """Notes what the schema does not allow; it is raised when the block ends."""
+        try:
+            check_params(method, params)
+        except AssertionError as fault:
+            self.faults.append(fault)
+
     def hear(self, method: str) -> Callable[[dict[str, Any]], None]:
         """What keeps a notification."""
 
         def receive(params: dict[str, Any]) -> None:
+            self.check(method, params)
             self.told.append((method, params))
 
         return receive
@@ -123,6 +137,7 @@ async def attached(
 
     def serve(method: str) -> Handler:
         def handler(params: dict[str, Any], call: Call) -> Awaitable[Any] | Any:
+            client.check(method, params)
             served = client.handlers.get(method)
             if served is None:
                 raise RpcError(-32601, f"the test serves no {method}")
@@ -139,6 +154,8 @@ async def attached(
             {"processId": None, "rootUri": root.as_uri(), "initializationOptions": given},
         )
         yield client
+        for fault in client.faults:
+            raise fault
 
 
 class Gate:

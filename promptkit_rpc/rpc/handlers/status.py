@@ -1,38 +1,43 @@
-"""`promptkit/session/status`."""
+"""`promptkit/session/status`: asked often, so it is made as plain data at once."""
+
+from typing import Any
 
 from promptkit_rpc.engine import BackendLoad
 from promptkit_rpc.rpc.peer import Call
-from promptkit_rpc.rpc.protocol import status as wire
 from promptkit_rpc.rpc.protocol.base import Empty
 from promptkit_rpc.rpc.state import State
 
 
-def status(state: State, _params: Empty, _: Call) -> wire.SessionStatus:
-    """Counts, bytes and load as they are now; its cost does not grow with what is held."""
-    return wire.SessionStatus(
-        exchanges=wire.HeldExchanges(count=len(state.exchanges), bytes=state.exchanges.bytes),
-        groups=wire.Held(count=len(state.groups)),
-        prepared=wire.Held(count=len(state.prepared)),
-        runs=wire.ActiveRuns(active=state.active),
-        engines=tuple(
-            [
-                wire.EngineLoad(
-                    engine_id=engine_id,
-                    root=str(root),
-                    backends=() if engine is None else tuple(map(_load, engine.load())),
-                )
-                for engine_id, root, engine in state.engines
-            ]
-        ),
-    )
+def status(state: State, _params: Empty, _: Call) -> dict[str, Any]:
+    """Counts, bytes and load as they are now, in the shape of `protocol.status.SessionStatus`.
+
+    Its cost does not grow with what is held.
+    """
+    return {
+        "exchanges": {"count": len(state.exchanges), "bytes": state.exchanges.bytes},
+        "groups": {"count": len(state.groups)},
+        "prepared": {"count": len(state.prepared)},
+        "runs": {"active": state.active},
+        "engines": [
+            {
+                "engineId": engine_id,
+                "root": str(root),
+                "backends": [] if engine is None else [_load(load) for load in engine.load()],
+            }
+            for engine_id, root, engine in state.engines
+        ],
+    }
 
 
-def _load(load: BackendLoad) -> wire.BackendLoad:
-    return wire.BackendLoad(
-        name=load.name,
-        capacity=load.capacity,
-        leases=load.leases,
-        waiting=load.waiting,
-        permits=load.permits,
-        generating=load.generating,
-    )
+def _load(load: BackendLoad) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "name": load.name,
+        "leases": load.leases,
+        "waiting": load.waiting,
+        "generating": load.generating,
+    }
+    if load.capacity is not None:
+        shown["capacity"] = load.capacity
+    if load.permits is not None:
+        shown["permits"] = load.permits
+    return shown
