@@ -75,7 +75,7 @@ def _base_url(fields: Fields) -> str | None:
         return None
     fault = _expansion_fault(url) or _url_fault(url)
     if fault is not None:
-        fields.wrong("baseUrl", f"'baseUrl' {fault}", fields.take("baseUrl"), "url")
+        fields.wrong("baseUrl", f"'baseUrl' {fault}", code="url")
         return None
     return url
 
@@ -112,13 +112,13 @@ def _credential(fields: Fields) -> CredentialSource | None:
     if node is None:
         return None
     if not isinstance(node, MapNode):
-        fields.wrong("credential", _no_place(node), node, "credential")
+        fields.wrong("credential", _no_place(node), code="credential")
         return None
     place = Fields(node, fields.problems, (*fields.path, "credential"))
     given = [kind for kind in CredentialKind if place.take(kind.value) is not None]
     if len(given) != 1:
         message = "'credential' has one of env, file, command and client"
-        fields.wrong("credential", message, node, "credential")
+        fields.wrong("credential", message, code="credential")
     place.finish()
     value = _credential_value(place, given[0]) if len(given) == 1 else None
     if value is None:
@@ -146,7 +146,7 @@ def _credential_value(place: Fields, kind: CredentialKind) -> tuple[str, ...] | 
     if kind is CredentialKind.COMMAND:
         words = place.texts("command")
         if words == ():
-            place.wrong("command", "'command' names no program", place.take("command"))
+            place.wrong("command", "'command' names no program")
         return words or None
     text = place.text(kind.value)
     if text is None:
@@ -156,7 +156,7 @@ def _credential_value(place: Fields, kind: CredentialKind) -> tuple[str, ...] | 
     found = _EXPANSION.search(text)
     if found is not None:
         message = f"'{kind.value}' {_expansion_fault(text)}"
-        place.wrong(kind.value, message, place.take(kind.value), "credential")
+        place.wrong(kind.value, message, code="credential")
         return None
     return (text,)
 
@@ -168,7 +168,7 @@ def _variable(fields: Fields, key: str, text: str) -> tuple[str] | None:
     message = "'env' must be the name of an environment variable"
     if found is not None:
         message = f"write the variable's bare name: {{env: {found[1]}}}"
-    fields.wrong(key, message, fields.take(key), "credential")
+    fields.wrong(key, message, code="credential")
     return None
 
 
@@ -266,7 +266,7 @@ def _replies(fields: Fields, beside: Beside) -> tuple[Reply, ...] | None:
         file, tree, found = beside.tree(fields.problems.file, node.value)
     except FileRefused as error:
         message = f"the file {posixpath.basename(node.value)!r} {error}"
-        fields.wrong("replies", message, node, "file")
+        fields.wrong("replies", message, code="file")
         return None
     inside = Problems(file)
     for problem in found:

@@ -73,9 +73,10 @@ class Fields:
         entry = self._entries.get(key)
         return self.node.span if entry is None else entry.key_span
 
-    def wrong(self, key: str, message: str, node: Node | None = None, code: str = "value") -> None:
-        """Reports a problem of one key."""
-        span = node.span if node is not None else self.key_span(key)
+    def wrong(self, key: str, message: str, *, at: Node | None = None, code: str = "value") -> None:
+        """Reports a problem of one key, at its value unless said otherwise."""
+        node = at or self.node.get(key)
+        span = self.node.span if node is None else node.span
         self.problems.add(span, message, code=code, path=(*self.path, key))
 
     def need(self, key: str) -> None:
@@ -92,7 +93,7 @@ class Fields:
             return None
         found = self.text_of(key, node)
         if found is not None and not blank and not found.strip():
-            self.wrong(key, f"{key!r} is blank", node)
+            self.wrong(key, f"{key!r} is blank")
             return None
         return found
 
@@ -110,7 +111,7 @@ class Fields:
         if node is None:
             return None
         if isinstance(node, ScalarNode) and type(node.value) is int:
-            return self._bounded(key, node, node.value, least, most)
+            return self._bounded(key, node.value, least, most)
         self._type(key, node, "an integer")
         return None
 
@@ -131,26 +132,25 @@ class Fields:
             self._type(key, node, "a number")
             return None
         if isinstance(value, float) and not math.isfinite(value):
-            self.wrong(key, f"{key!r} must be a finite number", node)
+            self.wrong(key, f"{key!r} must be a finite number")
             return None
         if positive and value <= 0:
-            self.wrong(key, f"{key!r} must be more than 0", node)
+            self.wrong(key, f"{key!r} must be more than 0")
             return None
-        return self._bounded(key, node, value, least, most)
+        return self._bounded(key, value, least, most)
 
     def _bounded(
         self,
         key: str,
-        node: Node,
         value: "Number",
         least: float | None,
         most: float | None,
     ) -> "Number | None":
         if least is not None and value < least:
-            self.wrong(key, f"{key!r} must be {least} or more", node)
+            self.wrong(key, f"{key!r} must be {least} or more")
             return None
         if most is not None and value > most:
-            self.wrong(key, f"{key!r} must be {most} or less", node)
+            self.wrong(key, f"{key!r} must be {most} or less")
             return None
         return value
 
@@ -164,7 +164,7 @@ class Fields:
             return choices(node.value)
         written = node.text if isinstance(node, ScalarNode) else ""
         message = f"{key!r} must be one of {', '.join(words)}{suggestion(written, words)}"
-        self.wrong(key, message, node)
+        self.wrong(key, message)
         return None
 
     def items(self, key: str) -> tuple[Node, ...] | None:
@@ -185,7 +185,7 @@ class Fields:
         found = [self.text_of(key, item) for item in items]
         for item, text in zip(items, found, strict=True):
             if text == "":
-                self.wrong(key, f"an entry of {key!r} is empty", item)
+                self.wrong(key, f"an entry of {key!r} is empty", at=item)
         return tuple(text for text in found if text)
 
     def fields(self, key: str) -> "Fields | None":
@@ -226,12 +226,12 @@ class Fields:
         """A node that stands under a key, as JSON."""
         infinite = next(_infinities(node), None)
         if infinite is not None:
-            self.wrong(key, "JSON has no infinite numbers and no NaN", infinite)
+            self.wrong(key, "JSON has no infinite numbers and no NaN", at=infinite)
             return None
         try:
             return Json.of(plain(node))
         except JsonError as error:
-            self.wrong(key, f"{key!r} cannot be said in JSON: {error}", node)
+            self.wrong(key, f"{key!r} cannot be said in JSON: {error}")
             return None
 
     def template(self, key: str, sandbox: Sandbox) -> Template | None:
@@ -269,7 +269,8 @@ class Fields:
                 self.problems.add(entry.key_span, message, code="unknownKey", path=path)
 
     def _type(self, key: str, node: Node, wanted: str) -> None:
-        self.wrong(key, f"{key!r} must be {wanted}; this is {kind_of(node)}", node, "type")
+        message = f"{key!r} must be {wanted}; this is {kind_of(node)}"
+        self.wrong(key, message, at=node, code="type")
 
 
 Number = TypeVar("Number", int, float, "float | int")

@@ -141,5 +141,5 @@ def _compiles(output: Fields, key: str, schema: Json, file: str | None = None) -
     if fault is None:
         return True
     where = "" if file is None else f" in {file}"
-    output.wrong(key, f"the schema{where} cannot be used: {fault}", output.take(key), "schema")
+    output.wrong(key, f"the schema{where} cannot be used: {fault}", code="schema")
     return False

@@ -72,7 +72,7 @@ def _base(fields: Fields) -> Settings:
         version = fields.integer("version")
         if version is not None and version != VERSION:
             message = f"this is version {version}; only version {VERSION} can be read"
-            fields.wrong("version", message, fields.take("version"))
+            fields.wrong("version", message)
     prompts = fields.text("prompts")
     if prompts is not None:
         prompts = _folder(fields, "prompts", prompts)
@@ -90,7 +90,7 @@ def _folder(fields: Fields, key: str, name: str) -> str:
     climbs = plain.startswith(("/", "../")) or plain == ".."
     if climbs or "\\" in name or "\0" in name:
         message = f"{key!r} must name folders below the workspace's root, with slashes"
-        fields.wrong(key, message, fields.take(key), "folder")
+        fields.wrong(key, message, code="folder")
     return plain
 
 

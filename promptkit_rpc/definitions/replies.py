@@ -73,7 +73,7 @@ def _match(fields: Fields) -> Match | None:
         try:
             re.compile(regex)
         except (re.error, RecursionError, OverflowError) as error:
-            match.wrong("regex", f"this is no regular expression: {error}", match.take("regex"))
+            match.wrong("regex", f"this is no regular expression: {error}")
     found = Match(prompt_id=match.text("promptId"), contains=match.text("contains"), regex=regex)
     match.finish()
     return found
