@@ -10,8 +10,10 @@ import pytest
 from promptkit_rpc.rpc import schema
 from promptkit_rpc.rpc.capabilities import PROMPTKIT
 from promptkit_rpc.rpc.codec import FAILURES, structure
+from promptkit_rpc.rpc.errors import RpcError
+from promptkit_rpc.rpc.hello import negotiate
 from promptkit_rpc.rpc.protocol.coordination import NextResult
-from promptkit_rpc.rpc.protocol.lifecycle import ServerCapabilities
+from promptkit_rpc.rpc.protocol.lifecycle import InitializeOptions, ServerCapabilities
 from promptkit_rpc.rpc.protocol.methods import BASE_METHODS, METHODS, Direction, MethodKind
 from promptkit_rpc.rpc.protocol.run import RunParams
 from promptkit_rpc.rpc.protocol_hash import SCHEMA_HASH
@@ -154,3 +156,11 @@ def accepted(value: Any, wire_type: Any) -> bool:
     except FAILURES:
         return False
     return True
+
+
+def test_initialize_takes_the_options_that_are_described_and_no_other() -> None:
+    described = SCHEMA["$defs"][InitializeOptions.__name__]["properties"]
+    for name in described:
+        negotiate({"initializationOptions": {"promptkit": {name: None}}})
+    with pytest.raises(RpcError, match="protocolVersion"):
+        negotiate({"initializationOptions": {"promptkit": {"protocolVersion": 1}}})
