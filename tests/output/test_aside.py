@@ -48,29 +48,44 @@ async def test_a_cancelled_check_leaves_no_process_behind() -> None:
         assert not alive(pid)
 
 
-async def test_a_check_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SEC-4."""
-    started: list[asyncio.subprocess.Process] = []
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process | None]:
+    """The processes in the order they were asked for; None until one is there."""
+    found: list[asyncio.subprocess.Process | None] = []
     start = asyncio.create_subprocess_exec
 
     async def noted(*args: Any, **options: Any) -> asyncio.subprocess.Process:
-        started.append(await start(*args, **options))
-        return started[0]
+        number = len(found)
+        found.append(None)
+        found[number] = process = await start(*args, **options)
+        return process
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
+    return found
+
+
+async def test_a_check_without_end_is_ended(
+    started: list[asyncio.subprocess.Process | None],
+) -> None:
+    """SEC-4."""
     async with Yard().open() as yard, asyncio.timeout(BOUND):
         with pytest.raises(AsideFailed, match="took more than 0 s"):
             await aside(MODULE, yard.work(), limit=0.0)
-    assert started[0].returncode is not None
-    assert not alive(started[0].pid)
+    (process,) = started
+    assert process is not None
+    assert process.returncode is not None
+    assert not alive(process.pid)
 
 
-async def test_only_so_many_run_at_once() -> None:
+async def test_only_so_many_run_at_once(
+    started: list[asyncio.subprocess.Process | None],
+) -> None:
+    """SEC-4."""
     async with Yard().open() as yard, asyncio.timeout(BOUND):
         running = [asyncio.ensure_future(aside(MODULE, yard.work())) for _ in range(AT_ONCE + 2)]
         for _ in range(AT_ONCE):
             await yard.started()
-        assert yard.pids.empty()
+        assert len(started) == AT_ONCE == 2
         yard.let_go()
         for _ in range(2):
             await yard.started()
