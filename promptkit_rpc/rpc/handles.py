@@ -41,13 +41,15 @@ class Exchanges:
     def hold(self, exchange: Exchange) -> None:
         """Keeps an exchange until it is released."""
         self._held[exchange.run_id] = exchange
-        segment: History | None = exchange.history
-        while segment is not None:
+        segment = exchange.history
+        while True:
             count = self._counts.get(segment, 0)
             self._counts[segment] = count + 1
             if count:
                 return
             self.bytes += segment.size
+            if segment.parent is None:
+                return
             segment = segment.parent
 
     def get(self, run_id: str) -> Exchange:
