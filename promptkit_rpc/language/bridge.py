@@ -18,7 +18,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from promptkit_rpc import __version__
-from promptkit_rpc.language.wire import converter, faults_of, silence, told
+from promptkit_rpc.language.wire import Fault, converter, faults_of, silence, told
 
 _log = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class Bridge:
     Args:
         server: all of its features are registered.
         root_uri: the workspace's folder.
-        capabilities: the client's, as it sent them; the server gets none of them if any is wrong.
+        capabilities: the client's, as it sent them; the server gets those that can be read.
     """
 
     def __init__(self, server: Server, root_uri: str, capabilities: Json) -> None:
@@ -118,26 +118,21 @@ class Bridge:
         self._asked: dict[Id, asyncio.Future[Any]] = {}
         server.on_failure = self._failed
         self._protocol.set_writer(_Writer(self._said), include_headers=False)
-        try:
-            self._initialize(root_uri, capabilities)
-        except (JsonRpcException, TypeError) as error:
-            _log.warning("dropped the capabilities: %s", told(faults_of(error.__cause__)))
-            self._initialize(root_uri, {})
+        self._initialize(root_uri, capabilities)
 
     def _initialize(self, root_uri: str, capabilities: Json) -> None:
-        general: Any = capabilities.get("general") or {}
-        utf_16 = types.PositionEncodingKind.Utf16.value
-        params = {
-            "processId": None,
-            "rootUri": root_uri,
-            "workspaceFolders": [{"uri": root_uri, "name": "workspace"}],
-            "capabilities": {
-                **capabilities,
-                "general": {**general, "positionEncodings": [utf_16]},
-            },
-        }
-        message = self._structured({"id": 0, "method": types.INITIALIZE, "params": params})
-        self._protocol.handle_message(message)
+        try:
+            message = self._structured(
+                {"id": 0, "method": types.INITIALIZE, "params": _hello(root_uri, capabilities)}
+            )
+        except JsonRpcException as error:
+            faults = faults_of(error.__cause__)
+            if not capabilities:
+                raise
+            _log.warning("dropped capabilities: %s", told(faults))
+            self._initialize(root_uri, _without(capabilities, faults))
+        else:
+            self._protocol.handle_message(message)
 
     def connect(self, client: Client) -> None:
         """What the server sends goes to this client from now on."""
@@ -252,6 +247,34 @@ def log_fault(what: str, raised: BaseException) -> None:
     """Logs an exception by type and place: its message may hold content."""
     where = "".join(traceback.format_tb(raised.__traceback__))
     _log.error("%s raised %s\n%s", what, type(raised).__qualname__, where)
+
+
+def _hello(root_uri: str, capabilities: Json) -> Json:
+    general: Any = capabilities.get("general")
+    utf_16 = {"positionEncodings": [types.PositionEncodingKind.Utf16.value]}
+    return {
+        "processId": None,
+        "rootUri": root_uri,
+        "workspaceFolders": [{"uri": root_uri, "name": "workspace"}],
+        "capabilities": {
+            **capabilities,
+            "general": {**general, **utf_16} if isinstance(general, dict) else utf_16,
+        },
+    }
+
+
+def _without(capabilities: Json, faults: tuple[Fault, ...]) -> Json:
+    """The capabilities less those at fault, such as `textDocument.hover`; less all if none is."""
+    kept: Json = {**capabilities}
+    for path, _ in faults:
+        _, _, room, feature, *_ = [*path.split("."), "", "", "", ""]
+        features: Any = kept.get(room)
+        if isinstance(features, dict) and feature:
+            kept[room] = {**features}
+            kept[room].pop(feature, None)
+        else:
+            kept.pop(room, None)
+    return {} if kept == capabilities else kept
 
 
 def _error(code: int, message: str) -> Json:

@@ -17,7 +17,7 @@ MAX_FAULTS = 20
 Fault = tuple[str, str]
 """Where in a message, and what is wrong there. Values are never quoted."""
 
-_WANTED = {str: "a string", int: "an integer", bool: "true or false"}
+_WANTED = {str: "a string", bool: "true or false", int: "an integer"}
 _SNAKE = re.compile(r"_([a-z])")
 
 
@@ -33,8 +33,8 @@ def silence() -> None:
 def converter() -> Any:
     """Reads and writes the types of the language server protocol; `true` is not 1 here either."""
     made = default_converter()
-    for wanted in _WANTED:
-        made.register_structure_hook(wanted, _strictly)
+    for plain in _WANTED:
+        made.register_structure_hook(plain, _strictly)
     return made
 
 
@@ -43,9 +43,11 @@ class _Mistaken(TypeError):  # noqa: N818 - it says what the value is
 
 
 def _strictly(value: Any, wanted: type) -> Any:
-    if type(value) is not wanted:
-        raise _Mistaken(f"must be {_WANTED[wanted]}")
-    return value
+    """A plain value, or the member it stands for of an enumeration that is made of such."""
+    plain = next(one for one in _WANTED if issubclass(wanted, one))
+    if type(value) is not plain:
+        raise _Mistaken(f"must be {_WANTED[plain]}")
+    return value if wanted is plain else wanted(value)
 
 
 def faults_of(error: BaseException | None) -> tuple[Fault, ...]:

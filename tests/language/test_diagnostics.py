@@ -16,9 +16,21 @@ def at(text: str, line: int, column: int | None) -> tuple[int, int]:
     return position.line, position.character
 
 
-def problem(message: str = "wrong", **place: int) -> Problem:
-    location = Location("a", place.pop("line", None), place.pop("column", None))
-    return Problem(location=location, message=message, code="type", **place)
+def problem(
+    message: str = "wrong",
+    *,
+    line: int | None = None,
+    column: int | None = None,
+    end_line: int | None = None,
+    end_column: int | None = None,
+) -> Problem:
+    return Problem(
+        location=Location("a", line, column),
+        message=message,
+        code="type",
+        end_line=end_line,
+        end_column=end_column,
+    )
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,9 @@ def test_columns_of_a_file_on_disk_are_right_whatever_its_encoding(
     assert shown.range.end.character - shown.range.start.character == len("tone")
 
 
-@pytest.mark.parametrize("uri", ["untitled:Untitled-1", "file://[/x", "file:", "http://h/x", "%", ""])
+@pytest.mark.parametrize(
+    "uri", ["untitled:Untitled-1", "file://[/x", "file:", "http://h/x", "%", ""]
+)
 def test_a_uri_that_names_no_local_file_has_no_path(uri: str) -> None:
     """SEC-4."""
     assert local_path(uri) is None

@@ -1,8 +1,8 @@
 """An editor in this process: a client with text documents, over the in-process connection.
 
-    async with editing(workspace.root) as editor:
-        editor.open("prompts/ask.prompt.yaml", "messages: []")
-        report = await editor.report("prompts/ask.prompt.yaml", lambda report: report["version"])
+async with editing(workspace.root) as editor:
+    editor.open("prompts/ask.prompt.yaml", "messages: []")
+    report = await editor.report("prompts/ask.prompt.yaml", lambda report: report["version"])
 """
 
 import asyncio
@@ -28,9 +28,10 @@ DOCUMENTS: Mapping[str, Json] = MappingProxyType({"textDocument": {"synchronizat
 class Editor:
     """Makes requests, opens and edits documents, keeps what was published."""
 
-    def __init__(self, root: Path, peer: Peer) -> None:
+    peer: Peer
+
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self.peer = peer
         self.session: Session | None = None
         self.published: list[Json] = []
         """Every report of a document's problems, in order."""
@@ -104,7 +105,8 @@ class Editor:
     async def problems(self, file: str, version: int | None = None) -> list[Json]:
         """Waits for problems of a file, or for its report in a version; gives the problems."""
         report = await self.report(
-            file, lambda one: one["diagnostics"] if version is None else one["version"] == version
+            file,
+            lambda one: one["diagnostics"] if version is None else one.get("version") == version,
         )
         return report["diagnostics"]
 
@@ -121,19 +123,15 @@ async def editing(
     methods: Mapping[str, Handler] = MappingProxyType({}),
 ) -> AsyncGenerator[Editor, None]:
     """An editor on a workspace; `methods` are what it serves."""
-    editors: list[Editor] = []
-    sessions: list[Session] = []
+    editor = Editor(root)
 
     def make(peer: Peer, hello: Hello) -> Session:
-        sessions.append(Session(peer, hello))
-        return sessions[0]
+        editor.session = Session(peer, hello)
+        return editor.session
 
-    heard = {"textDocument/publishDiagnostics": lambda report: editors[0].keep(report)}
-    async with connect(make, methods, heard) as peer:
-        editor = Editor(root, peer)
-        editors.append(editor)
+    heard = {"textDocument/publishDiagnostics": editor.keep}
+    async with connect(make, methods, heard) as editor.peer:
         params = {"processId": None, "rootUri": root.as_uri(), "capabilities": dict(capabilities)}
         await editor.request("initialize", params)
-        editor.session = sessions[0]
-        peer.notify("initialized", {})
+        editor.peer.notify("initialized", {})
         yield editor
