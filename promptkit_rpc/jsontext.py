@@ -3,7 +3,6 @@
 The one place that decides how deep and how long a JSON value may be.
 """
 
-import json
 import math
 import re
 from itertools import accumulate
@@ -26,14 +25,15 @@ _ONE_KIND = bytes.maketrans(b"{}", b"[]")
 _SIGNED = bytes.maketrans(b"[]", b"\x01\xff")
 _SHALLOW = 4
 
-_ESCAPES = re.compile(
+# Patterns for the places of faults; compiled when there is one to be told about.
+_ESCAPES = (
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|(?P<bad>\\u(?![0-9a-fA-F]{4}))|\\."
 )
-_NUMBERS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(?P<number>-?\d[\d.eE+-]*+)', re.DOTALL)
-_LONG_NEGATIVE = re.compile(rb"-\d{%d}" % MAX_INTEGER)
-_BRACKETS = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(?P<open>[\[{])|(?P<close>[\]}])', re.DOTALL)
-_BYTE = re.compile(r" \(byte (\d+)\)$")
+_NUMBERS = rb'(?s)"(?:[^"\\]++|\\.)*+"|(?P<number>-?\d[\d.eE+-]*+)'
+_BRACKETS = rb'(?s)"(?:[^"\\]++|\\.)*+"|(?P<open>[\[{])|(?P<close>[\]}])'
+_LONG_NEGATIVE = rb"-\d{%d}" % MAX_INTEGER
+_BYTE = r" \(byte (\d+)\)$"
 
 encode = msgspec.json.encode
 """Encodes plain values to compact UTF-8 JSON."""
@@ -111,7 +111,7 @@ def _utf8(text: str) -> bytes:
 
 def _nested(data: bytes = b"") -> JsonError:
     level = 0
-    for token in _BRACKETS.finditer(data) if len(data) <= _EXPLAINED else ():
+    for token in re.finditer(_BRACKETS, data) if len(data) <= _EXPLAINED else ():
         level += bool(token["open"]) - bool(token["close"])
         if level > MAX_NESTING:
             return JsonError(_DEEP, token.start())
@@ -120,7 +120,7 @@ def _nested(data: bytes = b"") -> JsonError:
 
 def _malformed(data: bytes, message: str) -> JsonError:
     # The decoder calls a bad escape near the end of a text a truncation.
-    for escape in _ESCAPES.finditer(data) if b"\\u" in data else ():
+    for escape in re.finditer(_ESCAPES, data) if b"\\u" in data else ():
         if escape["lone"]:
             return JsonError(f"a lone surrogate {escape['lone'].decode()}", escape.start())
         if escape["bad"]:
@@ -129,8 +129,8 @@ def _malformed(data: bytes, message: str) -> JsonError:
         return JsonError("the text ends too early", len(data))
     if "UTF-8" in message:
         return JsonError("invalid UTF-8", _first_bad_byte(data))
-    place = _BYTE.search(message)
-    reason = _BYTE.sub("", message.removeprefix("JSON is malformed: "))
+    place = re.search(_BYTE, message)
+    reason = re.sub(_BYTE, "", message.removeprefix("JSON is malformed: "))
     if place is None:
         return JsonError(reason)
     # Of characters after the value the decoder names the second one.
@@ -150,7 +150,7 @@ def _number(data: bytes, message: str) -> JsonError:
         reason = f"an integer of more than {MAX_INTEGER} characters"
     else:
         reason = "a number beyond the largest that a double can hold"
-    for token in _NUMBERS.finditer(data) if len(data) <= _EXPLAINED else ():
+    for token in re.finditer(_NUMBERS, data) if len(data) <= _EXPLAINED else ():
         if token["number"] and _out_of_range(token["number"]):
             return JsonError(reason, token.start())
     return JsonError(reason)
@@ -176,6 +176,8 @@ class Json:
             JsonError: the value holds what JSON cannot say (NaN, a set, a lone surrogate), or is
                 nested too deep.
         """
+        import json  # noqa: PLC0415 - a start does without it
+
         try:
             # The strict one: msgspec turns NaN into null and takes sets, dates and bytes.
             text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
@@ -186,7 +188,7 @@ class Json:
         data = _utf8(text)
         if too_deep(data):
             raise _nested()
-        if _LONG_NEGATIVE.search(data):
+        if len(data) > MAX_INTEGER and re.search(_LONG_NEGATIVE, data):
             decode(data)
         return cls(data)
 

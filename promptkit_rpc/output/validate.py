@@ -4,22 +4,16 @@ Meanings that are ours: `format` is an assertion, and unknown formats say nothin
 those of ECMA 262 (`\d` is 0-9, `$` the very end, `\Z` an error); `multipleOf` counts in decimal.
 """
 
-# The validator is loaded with the first schema: a start must not pay for it.
+# What a contract needs is loaded with the first one: a start must not pay for it.
 # ruff: noqa: PLC0415
 
-import asyncio
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from attrs import frozen
 
 from promptkit_rpc.jsontext import Json, JsonError, too_deep
-from promptkit_rpc.output import references, strict
-from promptkit_rpc.output.aside import AsideFailed, aside
 from promptkit_rpc.output.contract import Contract, Format, Status, Validation, Violation
-from promptkit_rpc.output.listing import bounded, listed, short
-from promptkit_rpc.output.pointer import pointer
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -42,16 +36,14 @@ _STOPPED = {
 }
 
 
-@frozen
-class Compiled:
+class Compiled(msgspec.Struct, frozen=True):
     """A schema ready for use; `backtracks` where a pattern's cost may grow out of proportion."""
 
     validator: "Draft202012Validator"
     backtracks: bool
 
 
-@frozen
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """What is wrong with an answer; `decoded` where it is strict JSON."""
 
     violations: tuple[Violation, ...]
@@ -71,6 +63,8 @@ async def validate(
     stopped = _stopped(reason)
     if stopped and reason != "length":
         return Validation(status=Status.INVALID, violations=stopped)
+    from promptkit_rpc.output import strict
+
     checked = await _checked(contract.schema, content)
     violations = (*stopped, *checked.violations)
     inside = strict.unfenced(content).text.strip(strict.SPACE)
@@ -92,11 +86,15 @@ async def _checked(schema: Json | None, content: str) -> Checked:
         return check(schema, content, at_once=True)
     except _TooLong:
         work = msgspec.msgpack.encode((schema and schema.text, content))
+    import asyncio
+
+    from promptkit_rpc.output import aside
+
     try:
-        return msgspec.msgpack.decode(await aside(_WORKER, work), type=Checked)
+        return msgspec.msgpack.decode(await aside.aside(_WORKER, work), type=Checked)
     except OSError:  # no process to be had: better late than never
         return await asyncio.to_thread(check, schema, content)
-    except AsideFailed as failed:
+    except aside.AsideFailed as failed:
         message = f"the answer could not be checked: {failed}"
         return Checked((Violation(path="", keyword="unchecked", message=message),))
 
@@ -119,6 +117,8 @@ def check(schema: Json | None, content: str, *, at_once: bool = False) -> Checke
     """
     if at_once and len(content) > CHECKED_HERE:
         raise _TooLong
+    from promptkit_rpc.output import strict
+
     inside = strict.unfenced(content)
     data = inside.text.encode(errors="replace")
     try:
@@ -128,6 +128,8 @@ def check(schema: Json | None, content: str, *, at_once: bool = False) -> Checke
     if twice is not None:
         if at_once and len(data) > LISTED_HERE:
             raise _TooLong
+        from promptkit_rpc.output.listing import bounded
+
         return Checked(bounded(twice))
     if schema is None:
         return Checked((), decoded=True)
@@ -155,6 +157,8 @@ def _is_valid(made: Compiled, value: Any) -> bool:
 
 
 def _violations(made: Compiled, value: Any) -> tuple[Violation, ...]:
+    from promptkit_rpc.output.listing import listed
+
     try:
         return listed(made.validator.iter_errors(value))
     except ValueError:  # the validator shows no value of more than 255 levels
@@ -188,6 +192,10 @@ def validate_value(schema: Json, value: Any) -> list[str]:
 def _compiled(schema: Json) -> Compiled | str:
     """The schema ready for use, or what is wrong with it."""
     import jsonschema_rs
+
+    from promptkit_rpc.output import references
+    from promptkit_rpc.output.listing import short
+    from promptkit_rpc.output.pointer import pointer
 
     value = schema.value()
     wrong = references.problem(value)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from promptkit_rpc.jsontext import Json
+from promptkit_rpc.output import aside as aside_module
 from promptkit_rpc.output import strict
 from promptkit_rpc.output.aside import AT_ONCE, AsideFailed, aside
 from promptkit_rpc.output.contract import Contract, Format, Status, Validation
@@ -140,7 +141,7 @@ async def test_violations_of_a_larger_answer_are_listed_elsewhere(
         asked.append(len(work))
         return await aside(module, work)
 
-    monkeypatch.setattr("promptkit_rpc.output.validate.aside", counted)
+    monkeypatch.setattr(aside_module, "aside", counted)
     members = ",".join(f'"k{i}":{i}' for i in range(4_000))
     schema = {"required": [f"missing {i}" for i in range(200)]}
     found = await verdict(f"{{{members}}}", schema)
@@ -165,7 +166,7 @@ async def test_patterns_that_look_around_are_tried_elsewhere_on_longer_answers(
         seen.append(work)
         raise AsideFailed("it took more than 60 s")
 
-    monkeypatch.setattr("promptkit_rpc.output.validate.aside", not_now)
+    monkeypatch.setattr(aside_module, "aside", not_now)
     schema = {"pattern": "(?=a)(a+)+b"}
     assert (await verdict('"aab"', schema)).status is Status.VALID
     assert not seen
