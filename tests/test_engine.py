@@ -4,98 +4,36 @@ import asyncio
 import gc
 import json
 import weakref
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from promptkit_rpc import system
 from promptkit_rpc.cancellation import CancelSignal
-from promptkit_rpc.conversation.exchange import Exchange
 from promptkit_rpc.conversation.message import Message, Role
-from promptkit_rpc.coordination.actions import Action, Continue, Outcome, Stop, Turn
 from promptkit_rpc.engine import Engine
 from promptkit_rpc.errors import (
     ContractInvalid,
     EngineNotFound,
-    InputFailed,
     PreparedClaimed,
     ProfileMissing,
     PromptNotFound,
-    TemplateFailed,
 )
-from promptkit_rpc.execution.request import RunRequest, RunResult
+from promptkit_rpc.execution.request import RunRequest
 from promptkit_rpc.generation import Parameters
 from promptkit_rpc.groups import Group
 from promptkit_rpc.jsontext import Json
 from promptkit_rpc.output.contract import Contract, Format, Status
-from promptkit_rpc.secret import Secret
-from tests.support.fakes import BOUND, Record, file, until
-
-SETTINGS = """
-version: 1
-inputs: [data]
-backends:
-  one: {kind: scripted, capacity: 1}
-  two: {kind: scripted}
-profiles:
-  first: {backend: one, model: m1, parameters: {temperature: 0.5, maxTokens: 9}}
-  second: {backend: two, model: m2}
-"""
-ASK = """
-profile: first
-session: "case-{{ text }}"
-messages:
-  - {role: system, content: "rules", cache: {type: ephemeral, odd: [1, 2.50]}}
-  - {role: user, content: "{{ text }}"}
-output: {format: json}
-"""
-MORE = """
-messages:
-  - {role: developer, content: "note"}
-  - {role: user, content: "{{ text }}"}
-"""
-
-
-def workspace(root: Path) -> Path:
-    file(root, "promptkit.yaml", SETTINGS)
-    file(root, "prompts/ask.prompt.yaml", ASK)
-    file(root, "prompts/more.prompt.yaml", MORE)
-    return root
-
-
-@pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
-    opened = Engine.open(workspace(tmp_path), services=system.services())
-    yield opened
-    await opened.close()
-
-
-async def run(engine: Engine, request: RunRequest) -> RunResult:
-    async with asyncio.timeout(BOUND):
-        return await engine.run(request, CancelSignal())
-
-
-def ask(text: str, *, capture: bool = True, session_id: str | None = None) -> RunRequest:
-    return RunRequest(
-        prompt_id="ask", variables={"text": text}, capture=capture, session_id=session_id
-    )
-
-
-def more(source: Exchange, text: str, profile: str | None = "second") -> RunRequest:
-    return RunRequest(
-        prompt_id="more", variables={"text": text}, profile=profile, continue_from=source
-    )
-
-
-async def captured(engine: Engine, text: str = "one") -> Exchange:
-    exchange = (await run(engine, ask(text))).exchange
-    assert exchange is not None
-    return exchange
-
-
-def contents(exchange: Exchange) -> list[tuple[str, str]]:
-    return [(message.role.value, message.content) for message in exchange.history]
+from tests.support.engine import (
+    MORE,
+    ask,
+    captured,
+    contents,
+    more,
+    run,
+    workspace,
+)
+from tests.support.fakes import Record, file
 
 
 async def test_a_continuation_sends_history_then_prompt_then_appended_messages(
@@ -290,115 +228,3 @@ async def test_many_branches_share_one_history(engine: Engine) -> None:
             str(number),
             str(number),
         ]
-
-
-async def test_a_callback_runs_on_the_same_backend_at_capacity_one(engine: Engine) -> None:
-    """ADM-2, ADM-3, C-01, OBS-5, GRP-3: three coordinations at once, and no lease of theirs."""
-    source = await captured(engine)
-    group = Group()
-
-    async def next_action(turn: Turn, signal: CancelSignal) -> Action:
-        (load,) = (one for one in engine.load() if one.name == "one")
-        assert load.leases <= 2
-        await engine.run(ask(f"nested {turn.delivery_index}"), signal)
-        if turn.remaining_turns == 0:
-            return Stop()
-        return Continue(more(turn.exchange, "next", profile="first"))
-
-    async with asyncio.timeout(BOUND):
-        outcomes = await asyncio.gather(
-            *(
-                engine.coordinate(
-                    source,
-                    next_action,
-                    additional_turns=2,
-                    signal=CancelSignal(),
-                    observers=(group,),
-                )
-                for _ in range(3)
-            )
-        )
-    assert outcomes == [Outcome.STOPPED] * 3
-    assert len(group.snapshot().runs) == 6
-    assert all(load.leases == load.waiting == load.generating == 0 for load in engine.load())
-
-
-async def test_a_turn_that_fails_at_preparation_costs_its_turn(engine: Engine) -> None:
-    """COO-8, COO-9, C-04: the error of the start is the coordination's, and nothing follows."""
-    source = await captured(engine)
-    turns: list[int] = []
-
-    async def next_action(turn: Turn, _: CancelSignal) -> Action:
-        turns.append(turn.remaining_turns)
-        request = more(turn.exchange, "x") if len(turns) == 1 else RunRequest(prompt_id="ask")
-        return Continue(request)
-
-    with pytest.raises(TemplateFailed, match="text"):
-        await engine.coordinate(
-            source, next_action, additional_turns=3, signal=CancelSignal(), observers=()
-        )
-    assert turns == [3, 2]
-
-
-async def test_a_failed_run_leaves_its_source_usable(engine: Engine) -> None:
-    """CAP-7."""
-    source = await captured(engine)
-    with pytest.raises(TemplateFailed):
-        await run(engine, RunRequest(prompt_id="more", profile="second", continue_from=source))
-    assert (await run(engine, more(source, "again"))).content == "again"
-
-
-async def test_a_settings_change_keeps_the_leases_that_are_held(tmp_path: Path) -> None:
-    """ADM-1: capacity is counted across a reload."""
-    workspace(tmp_path)
-    slow = '[{content: "late", delay: 600}]'
-    file(
-        tmp_path, "promptkit.yaml", SETTINGS.replace("capacity: 1", f"capacity: 1, replies: {slow}")
-    )
-    engine, signal = Engine.open(tmp_path, services=system.services()), CancelSignal()
-    seen = Record()
-    held = asyncio.create_task(
-        engine.run(RunRequest(prompt_id="ask", variables={"text": "x"}, observers=(seen,)), signal)
-    )
-    async with asyncio.timeout(BOUND):
-        await until(lambda: "AttemptStarted" in seen.names)
-        file(tmp_path, "promptkit.yaml", SETTINGS.replace("capacity: 1", "capacity: 2"))
-        assert (await run(engine, ask("y"))).content == "y"
-        (load,) = (one for one in engine.load() if one.name == "one")
-        assert (load.capacity, load.leases) == (2, 1)
-        signal.cancel()
-        await asyncio.wait([held])
-    await engine.close()
-
-
-async def test_a_direct_key_is_in_nothing_that_a_run_leaves_behind(engine: Engine) -> None:
-    """SEC-1, CFG-4, OWN-4, K-09."""
-    canary = "sk-canary-direct-0123"
-    request = RunRequest(
-        prompt_id="ask", variables={"text": "x"}, credential=Secret(canary), capture=True
-    )
-    prepared = await engine.prepare(request, CancelSignal())
-    assert prepared.plan.credential_source == "request"
-    result = await engine.execute(prepared, CancelSignal())
-    for value in (request, prepared, prepared.plan, result, result.exchange):
-        assert canary not in repr(value)
-    assert result.exchange is not None
-    assert canary not in json.dumps(result.exchange.details())
-
-
-async def test_an_input_outside_the_workspace_is_refused(tmp_path: Path) -> None:
-    """SEC-3."""
-    workspace(tmp_path / "inside")
-    file(tmp_path, "secret.txt", "not yours")
-    study = """
-    profile: second
-    inputs: {report: {file: "data/{{ name }}"}}
-    messages: [{role: user, content: "{{ inputs.report }}"}]
-    """
-    file(tmp_path, "inside/prompts/study.prompt.yaml", study)
-    file(tmp_path, "inside/data/ok.txt", "fine")
-    engine = Engine.open(tmp_path / "inside", services=system.services())
-    with pytest.raises(InputFailed) as caught:
-        await run(engine, RunRequest(prompt_id="study", variables={"name": "../../secret.txt"}))
-    assert "not yours" not in caught.value.message
-    await engine.close()
