@@ -38,6 +38,11 @@ class ProblemLog:
         """The default engine has been opened."""
         self._timer = self._services.later(DELAY, lambda: self._start(engine))
 
+    async def told(self) -> None:
+        """Waits for a look that is under way."""
+        if self._task is not None:
+            await self._task
+
     def close(self) -> None:
         """Says nothing any more."""
         if self._timer is not None:
