@@ -71,7 +71,7 @@ async def validate(
     return Validation(
         status=Status.INVALID if violations else Status.VALID,
         violations=violations,
-        structured=Json(inside.encode()) if checked.decoded else None,
+        structured=Json(inside.encode(errors="replace")) if checked.decoded else None,
     )
 
 
@@ -85,7 +85,8 @@ async def _checked(schema: Json | None, content: str) -> Checked:
     try:
         return check(schema, content, at_once=True)
     except _TooLong:
-        work = msgspec.msgpack.encode((schema and schema.text, content))
+        data = content.encode(errors="replace")
+        work = msgspec.msgpack.encode((schema and schema.text, data))
     import asyncio
 
     from promptkit_rpc.output import aside
@@ -101,8 +102,8 @@ async def _checked(schema: Json | None, content: str) -> Checked:
 
 def check_packed(work: bytes) -> bytes:
     """The worker's part: schema and answer in, what `check` says out."""
-    schema, content = msgspec.msgpack.decode(work, type=tuple[bytes | None, str])
-    return msgspec.msgpack.encode(check(None if schema is None else Json(schema), content))
+    schema, data = msgspec.msgpack.decode(work, type=tuple[bytes | None, bytes])
+    return msgspec.msgpack.encode(check(None if schema is None else Json(schema), data.decode()))
 
 
 class _TooLong(Exception):  # noqa: N818 - an outcome

@@ -333,3 +333,11 @@ def test_a_value_nested_without_end_is_never_fine() -> None:
     for _ in range(100_000):
         value = [value]
     assert validate_value(Json.of({"type": "object"}), value)
+
+
+async def test_a_stray_surrogate_is_no_accident() -> None:
+    """SEC-4. None comes this far; if one did, small or large, there would be a verdict."""
+    for length in (1, 300_000):
+        found = await verdict('["' + "\ud800" * length + '"]', JSON)
+        assert found.structured is not None
+        assert found.structured.value() == ["?" * length]
