@@ -189,10 +189,9 @@ class Writer:
                 drained.set_result(None)
 
     def _end(self) -> None:
-        if not self._lost:
-            self._lost = True
-            self._advance(0)
-            self._on_lost()
+        self._lost = True
+        self._advance(0)
+        self._on_lost()
 
 
 def _pieces(parts: list[bytes]) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ import pytest
 
 from promptkit_rpc import __version__
 from promptkit_rpc.jsontext import MAX_NESTING
-from promptkit_rpc.rpc import hello
+from promptkit_rpc.rpc import capabilities, hello
 from promptkit_rpc.rpc.codes import RpcError
 from promptkit_rpc.rpc.hello import negotiate
 from promptkit_rpc.rpc.protocol_hash import SCHEMA_HASH
@@ -81,6 +81,13 @@ def test_the_highest_common_version_is_spoken(versions: Any) -> None:
     """R-03: any if the client names none."""
     result = negotiate(ours(protocolVersions=versions)).result
     assert result["capabilities"]["experimental"]["promptkit"]["protocolVersion"] == 1
+
+
+def test_of_several_common_versions_the_highest_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R-03."""
+    monkeypatch.setattr(capabilities, "PROTOCOL_VERSIONS", (1, 2, 3))
+    result = negotiate(ours(protocolVersions=[1, 2, 9])).result
+    assert result["capabilities"]["experimental"]["promptkit"]["protocolVersion"] == 2
 
 
 @pytest.mark.parametrize("versions", [[], [2, 3]])

@@ -231,6 +231,16 @@ async def test_a_time_limit_cancels_at_the_other_side() -> None:
     assert [message["method"] for message in lab.sent] == ["client/ask", "$/cancelRequest"]
 
 
+async def test_an_answer_to_a_request_whose_task_is_being_cancelled_is_dropped() -> None:
+    """R-07: nothing stops the reader."""
+    lab = Lab()
+    async with asking(lab) as task:
+        task.cancel()
+        lab.give({"jsonrpc": "2.0", "id": 1, "result": 1})
+        await asyncio.wait([task])
+        assert task.cancelled()
+
+
 async def test_a_lost_connection_fails_what_is_asked_and_what_is_asked_later() -> None:
     """COO-18."""
     lab = Lab()

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import signal
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -41,6 +42,7 @@ class Wire:
         self.source, self.sink = ends()
         self.lost = asyncio.Event()
         self.ended = asyncio.Event()
+        self.ends = 0
         self.told = 0
         self.writer = Writer(self.sink, self.tell)
         self.got: list[Event] = []
@@ -51,17 +53,24 @@ class Wire:
         self.told += 1
         self.lost.set()
 
+    def end(self) -> None:
+        self.ends += 1
+        self.ended.set()
+
     def read(self) -> None:
-        self.reader = Reader(self.source, Framer(), self.got.extend, self.ended.set)
+        self.reader = Reader(self.source, Framer(), self.got.extend, self.end)
 
     async def finish(self) -> None:
         async with asyncio.timeout(BOUND):
+            if self.reader is None:
+                self.read()
             await self.writer.drain()
             self.writer.close()
             os.close(self.sink)
-            if self.reader is None:
-                self.read()
             await self.ended.wait()
+            for _ in range(5):
+                await asyncio.sleep(0.001)
+        assert self.ends == 1
         os.close(self.source)
 
 
@@ -99,6 +108,27 @@ async def test_a_reader_that_stands_still_holds_up_only_those_who_wait_for_room(
         await waiting
     await wire.finish()
     assert len(wire.got) == sent
+
+
+@KINDS
+async def test_no_send_ever_waits_for_the_reader(ends: Ends) -> None:
+    """R-20: small bodies, of which each might just be written, fill what a pipe holds and more."""
+
+    def blocked(*_: object) -> None:
+        raise AssertionError("the loop was kept waiting")
+
+    wire = Wire(ends)
+    before = signal.signal(signal.SIGALRM, blocked)
+    signal.alarm(int(BOUND))
+    try:
+        for number in range(2000):
+            wire.writer.send(b"%d" % number * 100)
+            wire.writer.flush()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    await wire.finish()
+    assert wire.got == [b"%d" % number * 100 for number in range(2000)]
 
 
 @KINDS

@@ -156,7 +156,7 @@ async def test_an_absurd_length_is_answered_at_once() -> None:
 
 async def test_a_stray_print_and_a_child_process_do_not_reach_the_frames() -> None:
     """R-03: fd 1 is stderr for them, and fd 0 is empty."""
-    async with fake() as daemon:
+    async with fake({"PYTHONUNBUFFERED": None}) as daemon:
         await daemon.greet()
         assert (await daemon.call(1, "fake/print"))["result"] is None
         assert (await daemon.call(2, "fake/echo"))["result"] == {}
