@@ -82,8 +82,9 @@ class PromptsFolder:
                 break
             else:
                 ids.append(prompt_id)
+        ids.sort()
         odd += [_problem(self.file(one), message, "duplicate") for one, message in _alike(ids)]
-        return tuple(sorted(ids)), tuple(odd)
+        return tuple(ids), tuple(odd)
 
     def _include(self, name: str) -> tuple[str, Callable[[], bool]]:
         """The text of a file below the folder, for `include` and its like."""
@@ -166,7 +167,7 @@ def _alike(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         groups.setdefault(plain, []).append(prompt_id)
     for group in groups.values():
         for one in group:
-            others = [repr(other) for other in sorted(group) if other != one]
+            others = [repr(other) for other in group if other != one]
             if others:
                 yield one, f"the id {one!r} differs from {', '.join(others)} only in its spelling"
 

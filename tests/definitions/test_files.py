@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from promptkit_rpc.definitions.files import FileRefused, Root, Seen, read_regular, stamp_of
+from promptkit_rpc.definitions.files import (
+    FileRefused,
+    Root,
+    Seen,
+    Stamp,
+    read_regular,
+    stamp_of,
+)
 
 LIMIT = 1000
 
@@ -113,11 +120,16 @@ def test_a_change_under_the_same_time_stamp_is_noticed_while_the_file_is_fresh(
     one = seen(path)
     stamp = stamp_of(path)
     path.write_text("two")
-    monkeypatch.setattr("promptkit_rpc.definitions.files.stamp_of", lambda _: stamp)
     assert stamp is not None
-    monkeypatch.setattr(
-        "promptkit_rpc.definitions.files.read_regular", lambda *_: (b"two", stamp)
-    )
+
+    def stamped(_: Path) -> Stamp:
+        return stamp
+
+    def read(*_: object) -> tuple[bytes, Stamp]:
+        return b"two", stamp
+
+    monkeypatch.setattr("promptkit_rpc.definitions.files.stamp_of", stamped)
+    monkeypatch.setattr("promptkit_rpc.definitions.files.read_regular", read)
     assert not one.unchanged(lambda: stamp[3] / 1e9, LIMIT)
 
 
@@ -167,5 +179,3 @@ def test_a_link_led_elsewhere_is_a_change(tmp_path: Path) -> None:
     link.unlink()
     link.symlink_to("b")
     assert not one.unchanged(None, LIMIT)
-
-

@@ -83,7 +83,9 @@ async def test_a_changed_file_is_included_as_it_is_now(root: Path) -> None:
 async def test_what_lies_outside_or_is_no_text_cannot_be_included(root: Path, name: str) -> None:
     """SEC-3."""
     ws = files.Workspace(root).scripted().write("prompts/parts/x", "x")
-    ws.write("prompts/latin.txt", b"\xe9").write("outside.txt", "CANARY").write("dir/inner.txt", "CANARY")
+    ws.write("prompts/latin.txt", b"\xe9").write("outside.txt", "CANARY").write(
+        "dir/inner.txt", "CANARY"
+    )
     (root / "prompts/link.txt").symlink_to(root / "outside.txt")
     (root / "prompts/folder").symlink_to(root / "dir")
     os.mkfifo(root / "prompts/pipe")
@@ -145,7 +147,8 @@ async def test_limits_hold_across_files(root: Path, a: str, words: str) -> None:
 async def test_scripted_replies_include_nothing(root: Path) -> None:
     ws = files.Workspace(root).scripted({"content": "{% include 'a.txt' %}"})
     ws.write("prompts/a.txt", "x")
-    (reply,) = Workspace(root).current().backend("script").replies or ()
-    assert reply.content is not None
+    replies = Workspace(root).current().backend("script").replies
+    assert replies is not None
+    assert replies[0].content is not None
     with pytest.raises(TemplateFailed, match="nothing can be included here"):
-        await render(reply.content, {})
+        await render(replies[0].content, {})

@@ -212,10 +212,12 @@ async def test_cancelling_stops_a_template_that_is_being_rendered(
 ) -> None:
     """RET-3."""
     made: list[budget.Budget] = []
+    begun = asyncio.Event()
     original = budget.Budget
 
     def watched(*args: int) -> budget.Budget:
         made.append(original(*args))
+        begun.set()
         return made[-1]
 
     monkeypatch.setattr(watched, "inline", original.inline, raising=False)
@@ -223,8 +225,7 @@ async def test_cancelling_stops_a_template_that_is_being_rendered(
     source = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     task = asyncio.create_task(render(template(source), {}))
     async with asyncio.timeout(10):
-        while not made:
-            await asyncio.sleep(0)
+        await begun.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -94,13 +94,17 @@ def test_every_problem_of_a_file_is_reported_with_its_place() -> None:
     )
     assert problems == [
         f"{PROMPT_FILE}:2:10: 'profile' must be text; put it in quotes; this is a number",
-        f"{PROMPT_FILE}:4:11: 'role' must be one of system, developer, user, assistant; "
-        "did you mean 'user'?",
+        (
+            f"{PROMPT_FILE}:4:11: 'role' must be one of system, developer, user, assistant; "
+            "did you mean 'user'?"
+        ),
         f"{PROMPT_FILE}:5:14: 'content' must be text; put it in quotes; this is a number",
         f"{PROMPT_FILE}:6:5: 'content' is missing in messages.1",
         f"{PROMPT_FILE}:7:5: a message must be a mapping, not text",
-        f"{PROMPT_FILE}:11:1: template of 'content': Expected an expression, "
-        "got 'end of statement block'",
+        (
+            f"{PROMPT_FILE}:11:1: template of 'content': Expected an expression, "
+            "got 'end of statement block'"
+        ),
         f"{PROMPT_FILE}:12:12: 'cache' must be a mapping; this is text",
         f"{PROMPT_FILE}:13:33: 'repairs' must be 0 or more",
         f"{PROMPT_FILE}:13:37: 'shema' is not a key here; did you mean 'schema'?",
@@ -118,32 +122,55 @@ def test_every_problem_of_a_file_is_reported_with_its_place() -> None:
         ("messages: []", "1:11: 'messages' holds no message"),
         ("messages: {role: user}", "1:11: 'messages' must be a list; this is a mapping"),
         ("profile: ' '\n" + ONE, "1:10: 'profile' is blank"),
-        ("profile: true\n" + ONE, "1:10: 'profile' must be text; put it in quotes; this is true "
-         "or false"),
-        ("session: '{{ x'\n" + ONE, "1:10: template of 'session': unexpected end of template, "
-         "expected 'end of print statement'."),
-        ("inputs: {a b: {file: x}}\n" + ONE, "1:10: 'a b' cannot be an input's name; use "
-         "letters, digits and _"),
+        (
+            "profile: true\n" + ONE,
+            "1:10: 'profile' must be text; put it in quotes; this is true or false",
+        ),
+        (
+            "session: '{{ x'\n" + ONE,
+            (
+                "1:10: template of 'session': unexpected end of template, "
+                "expected 'end of print statement'."
+            ),
+        ),
+        (
+            "inputs: {a b: {file: x}}\n" + ONE,
+            "1:10: 'a b' cannot be an input's name; use letters, digits and _",
+        ),
         ("inputs: {a: x}\n" + ONE, "1:13: the input 'a' must be a mapping, not text"),
         ("inputs: {a: {}}\n" + ONE, "1:13: 'file' is missing in inputs.a"),
         ("inputs: {a: {file: x, mode: r}}\n" + ONE, "1:23: 'mode' is not a key here"),
-        ("output: {format: jsn}\n" + ONE, "1:18: 'format' must be one of text, json, schema; did "
-         "you mean 'json'?"),
-        ("output: {repairs: true}\n" + ONE, "1:19: 'repairs' must be an integer; this is true "
-         "or false"),
+        (
+            "output: {format: jsn}\n" + ONE,
+            "1:18: 'format' must be one of text, json, schema; did you mean 'json'?",
+        ),
+        (
+            "output: {repairs: true}\n" + ONE,
+            "1:19: 'repairs' must be an integer; this is true or false",
+        ),
         ("output: {repairs: 1.0}\n" + ONE, "1:19: 'repairs' must be an integer; this is a number"),
-        ("output: {format: schema}\n" + ONE, "1:18: a schema is missing: give `schema` or "
-         "`schemaFile`"),
+        (
+            "output: {format: schema}\n" + ONE,
+            "1:18: a schema is missing: give `schema` or `schemaFile`",
+        ),
         ("output: {schema: {}}\n" + ONE, "1:18: 'schema' is used with `format: schema` only"),
-        ("output: {format: schema, schema: {}, schemaFile: x}\n" + ONE, "1:50: give `schema` or "
-         "`schemaFile`, not both"),
-        ("output: {format: schema, schema: {a: .nan}}\n" + ONE, "1:38: JSON has no infinite "
-         "numbers and no NaN"),
+        (
+            "output: {format: schema, schema: {}, schemaFile: x}\n" + ONE,
+            "1:50: give `schema` or `schemaFile`, not both",
+        ),
+        (
+            "output: {format: schema, schema: {a: .nan}}\n" + ONE,
+            "1:38: JSON has no infinite numbers and no NaN",
+        ),
         ("output: {format: schema, schema: [1]}\n" + ONE, "1:34: the schema cannot be used: "),
-        ("output: {format: schema, schema: {type: objekt}}\n" + ONE, "1:34: the schema cannot be "
-         "used: "),
-        ("output: {format: schema, schema: {$ref: 'http://a/b'}}\n" + ONE, "1:34: the schema "
-         "cannot be used: "),
+        (
+            "output: {format: schema, schema: {type: objekt}}\n" + ONE,
+            "1:34: the schema cannot be used: ",
+        ),
+        (
+            "output: {format: schema, schema: {$ref: 'http://a/b'}}\n" + ONE,
+            "1:34: the schema cannot be used: ",
+        ),
     ],
 )
 def test_what_a_prompt_may_not_say(text: str, problem: str) -> None:
@@ -203,20 +230,29 @@ def test_a_schema_file_is_found_beside_the_prompt(
     ("name", "problem"),
     [
         ("none.json", "prompts/p.prompt.yaml:4:15: the file 'none.json' does not exist"),
-        ("../../out.json", "prompts/p.prompt.yaml:4:15: the file 'out.json' lies outside the "
-         "workspace"),
+        (
+            "../../out.json",
+            "prompts/p.prompt.yaml:4:15: the file 'out.json' lies outside the workspace",
+        ),
         ("/etc/hosts", "prompts/p.prompt.yaml:4:15: the file 'hosts' lies outside the workspace"),
-        ("link.json", "prompts/p.prompt.yaml:4:15: the file 'link.json' lies outside the "
-         "workspace"),
+        (
+            "link.json",
+            "prompts/p.prompt.yaml:4:15: the file 'link.json' lies outside the workspace",
+        ),
         ("bad.json", "prompts/bad.json:2:1: not JSON: Expecting value"),
-        ("twice.json", "prompts/twice.json:1:1: not JSON: the key 'a' is there twice in one object"),
+        (
+            "twice.json",
+            "prompts/twice.json:1:1: not JSON: the key 'a' is there twice in one object",
+        ),
         ("nan.json", "prompts/nan.json:1:1: not JSON: NaN is no JSON"),
         ("latin.json", "prompts/latin.json:1:1: the file is not UTF-8"),
         ("deep.json", "prompts/deep.json:1:1: nested deeper than 400 levels"),
         ("bad.yaml", "prompts/bad.yaml:1:7: 'a' is there twice; it was given first on line 1"),
         ("empty.yaml", "prompts/empty.yaml:1:1: the file is empty"),
-        ("wrong.json", "prompts/p.prompt.yaml:4:15: the schema in prompts/wrong.json cannot be "
-         "used: "),
+        (
+            "wrong.json",
+            "prompts/p.prompt.yaml:4:15: the schema in prompts/wrong.json cannot be used: ",
+        ),
     ],
 )
 def test_a_schema_file_that_cannot_be_used_is_a_problem(

@@ -59,26 +59,41 @@ def test_every_kind_of_reply_is_read() -> None:
     [
         ("text", "a reply must be a mapping, not text"),
         ("{}", "a reply has one of content, json, chunks, fault"),
-        ("{content: a, json: 1}", "a reply has one of content, json, chunks, fault, not content "
-         "and json"),
+        (
+            "{content: a, json: 1}",
+            "a reply has one of content, json, chunks, fault, not content and json",
+        ),
         ("{content: }", "'content' is missing in backends.b.replies.0"),
         ("{content: 5}", "'content' must be text; put it in quotes; this is a number"),
-        ("{content: '{% if %}'}", "template of 'content': Expected an expression, got 'end of "
-         "statement block'"),
+        (
+            "{content: '{% if %}'}",
+            "template of 'content': Expected an expression, got 'end of statement block'",
+        ),
         ("{chunks: [1]}", "'chunks' must be text; put it in quotes; this is a number"),
         ("{fault: {}}", "a fault has either `status` or `kind`"),
         ("{fault: {status: 429, kind: timeout}}", "a fault has either `status` or `kind`"),
         ("{fault: {status: 42}}", "'status' must be 200 or more"),
-        ("{fault: {kind: timeot}}", "'kind' must be one of connectionReset, timeout, malformed, "
-         "brokenBody; did you mean 'timeout'?"),
-        ("{content: a, match: {regex: '('}}", "this is no regular expression: missing ), "
-         "unterminated subpattern at position 0"),
+        (
+            "{fault: {kind: timeot}}",
+            (
+                "'kind' must be one of connectionReset, timeout, malformed, "
+                "brokenBody; did you mean 'timeout'?"
+            ),
+        ),
+        (
+            "{content: a, match: {regex: '('}}",
+            "this is no regular expression: missing ), unterminated subpattern at position 0",
+        ),
         ("{content: a, match: {regx: a}}", "'regx' is not a key here; did you mean 'regex'?"),
         ("{content: a, usage: {inputTokens: -1}}", "'inputTokens' must be 0 or more"),
-        ("{content: a, usage: {inputTokens: true}}", "'inputTokens' must be an integer; this is "
-         "true or false"),
-        ("{content: a, finishReason: end}", "'finishReason' must be one of stop, length, "
-         "contentFilter, refusal, other"),
+        (
+            "{content: a, usage: {inputTokens: true}}",
+            "'inputTokens' must be an integer; this is true or false",
+        ),
+        (
+            "{content: a, finishReason: end}",
+            "'finishReason' must be one of stop, length, contentFilter, refusal, other",
+        ),
         ("{content: a, delay: -1}", "'delay' must be 0 or more"),
         ("{content: a, times: -1}", "'times' must be 0 or more"),
         ("{content: a, retry: 1}", "'retry' is not a key here"),

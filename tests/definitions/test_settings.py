@@ -137,13 +137,17 @@ def backend(text: str, kind: str = "openai") -> tuple[bool, list[str]]:
         ),
         (
             "credential: {file: '${HOME}/key'}",
-            "'file' is not expanded: ${HOME} stands for nothing here; where a value may come from "
-            "the environment it is written {env: HOME}",
+            (
+                "'file' is not expanded: ${HOME} stands for nothing here; where a value may come "
+                "from the environment it is written {env: HOME}"
+            ),
         ),
         (
             "headers: {X-Key: 'a ${TEAM_KEY}'}",
-            "the header X-Key is not expanded: ${TEAM_KEY} stands for nothing here; where a value "
-            "may come from the environment it is written {env: TEAM_KEY}",
+            (
+                "the header X-Key is not expanded: ${TEAM_KEY} stands for nothing here; where a "
+                "value may come from the environment it is written {env: TEAM_KEY}"
+            ),
         ),
         (
             "headers: {X-Key: {env: '${TEAM_KEY}'}}",
@@ -151,8 +155,10 @@ def backend(text: str, kind: str = "openai") -> tuple[bool, list[str]]:
         ),
         (
             "baseUrl: 'http://h/${TENANT}'",
-            "'baseUrl' is not expanded: ${TENANT} stands for nothing here; where a value may come "
-            "from the environment it is written {env: TENANT}",
+            (
+                "'baseUrl' is not expanded: ${TENANT} stands for nothing here; where a value may "
+                "come from the environment it is written {env: TENANT}"
+            ),
         ),
     ],
 )
@@ -175,8 +181,8 @@ def test_a_placeholder_is_a_problem_that_names_the_variable(written: str, words:
         "credential: {env: A, value: sk-canary-AAAA}",
         "credential: {env: [sk-canary-AAAA]}",
         "credential: {command: sk-canary-AAAA}",
-        "headers: {Authorization: \"sk-canary-AAAA\\r\\nX: y\"}",
-        "headers: {Authorization: \"sk-canary-AAAA\\u00e9\"}",
+        'headers: {Authorization: "sk-canary-AAAA\\r\\nX: y"}',
+        'headers: {Authorization: "sk-canary-AAAA\\u00e9"}',
         "headers: {Authorization: [sk-canary-AAAA]}",
         "baseUrl: 'http://me:sk-canary-AAAA@h/'",
         "baseUrl: 'sk-canary-AAAA'",
@@ -205,20 +211,30 @@ def test_no_problem_repeats_what_may_be_a_key(written: str) -> None:
         ("timeouts: 5", "15: 'timeouts' must be a mapping, not a number"),
         ("retry: {attempts: 0}", "23: 'attempts' must be 1 or more"),
         ("retry: {max_delay: 1}", "13: 'max_delay' is not a key here; did you mean 'maxDelay'?"),
-        ("structured: natve", "17: 'structured' must be one of native, prompt; did you mean "
-         "'native'?"),
+        (
+            "structured: natve",
+            "17: 'structured' must be one of native, prompt; did you mean 'native'?",
+        ),
         ("baseURL: x", "5: 'baseURL' is not a key here; did you mean 'baseUrl'?"),
         ("headers: {a b: c}", "15: this is no header's name"),
-        ("headers: {\"a\\r\\nb\": c}", "15: a name in 'headers' is blank or unprintable"),
-        ("headers: {Content-Length: '5'}", "15: the header Content-Length is set by the "
-         "connection itself"),
-        ("headers: {X-A: b, x-a: c}", "23: the header x-a is there twice; names differ in more "
-         "than case"),
-        ("headers: {X-A: 5}", "20: a header's value must be text or {env: NAME}, not a number; "
-         "put it in quotes"),
+        ('headers: {"a\\r\\nb": c}', "15: a name in 'headers' is blank or unprintable"),
+        (
+            "headers: {Content-Length: '5'}",
+            "15: the header Content-Length is set by the connection itself",
+        ),
+        (
+            "headers: {X-A: b, x-a: c}",
+            "23: the header x-a is there twice; names differ in more than case",
+        ),
+        (
+            "headers: {X-A: 5}",
+            "20: a header's value must be text or {env: NAME}, not a number; put it in quotes",
+        ),
         ("credential: {}", "17: 'credential' has one of env, file, command and client"),
-        ("credential: {env: A, file: b}", "17: 'credential' has one of env, file, command and "
-         "client"),
+        (
+            "credential: {env: A, file: b}",
+            "17: 'credential' has one of env, file, command and client",
+        ),
         ("credential: {command: []}", "27: 'command' names no program"),
         ("credential: {env: 'a-b'}", "23: 'env' must be the name of an environment variable"),
         ("baseUrl: ftp://h", "14: 'baseUrl' must be an http:// or https:// URL"),
@@ -232,7 +248,9 @@ def test_no_problem_repeats_what_may_be_a_key(written: str) -> None:
 )
 def test_what_a_backend_may_not_say(written: str, problem: str) -> None:
     """SEC-4."""
-    usable, problems = backend(written.replace("\\n'", "\\n\"").replace("'http://h\\n", '"http://h\\n'))
+    usable, problems = backend(
+        written.replace("\\n'", '\\n"').replace("'http://h\\n", '"http://h\\n')
+    )
     assert not usable
     assert problems == [problem]
 
@@ -242,10 +260,12 @@ def test_a_backend_of_another_kind_may_keep_its_keys() -> None:
     usable, problems = backend("credential: {env: A}\n    replies: []", kind="scripted")
     assert usable
     assert not problems
-    settings, problems = settings_of("backends: {b: {kind: opnai}}")
+    _settings, problems = settings_of("backends: {b: {kind: opnai}}")
     assert problems == [
-        f"{SETTINGS_FILE}:1:22: 'kind' must be one of openai, anthropic, scripted, client; "
-        "did you mean 'openai'?"
+        (
+            f"{SETTINGS_FILE}:1:22: 'kind' must be one of openai, anthropic, scripted, client; "
+            "did you mean 'openai'?"
+        )
     ]
 
 
@@ -268,7 +288,10 @@ def test_a_backend_of_another_kind_may_keep_its_keys() -> None:
 )
 def test_what_parameters_may_not_say(written: str, problem: str) -> None:
     """SEC-4."""
-    text = f"backends: {{b: {{kind: client}}}}\nprofiles:\n  p: {{backend: b, model: m, parameters: {{{written}}}}}"
+    text = (
+        "backends: {b: {kind: client}}\n"
+        f"profiles: {{p: {{backend: b, model: m, parameters: {{{written}}}}}}}"
+    )
     settings, problems = settings_of(text)
     assert settings is not None
     assert settings.profiles == ()
@@ -282,12 +305,18 @@ def test_what_parameters_may_not_say(written: str, problem: str) -> None:
         ("5", "1:1: the settings must be a mapping, not a number"),
         ("version: 2", "1:10: this is version 2; only version 1 can be read"),
         ("version: '1'", "1:10: 'version' must be an integer; this is text"),
-        ("prompts: ../up", "1:10: 'prompts' must name folders below the workspace's root, with "
-         "slashes"),
-        ("prompts: /abs", "1:10: 'prompts' must name folders below the workspace's root, with "
-         "slashes"),
-        ("inputs: [a/../..]", "1:9: 'inputs' must name folders below the workspace's root, with "
-         "slashes"),
+        (
+            "prompts: ../up",
+            "1:10: 'prompts' must name folders below the workspace's root, with slashes",
+        ),
+        (
+            "prompts: /abs",
+            "1:10: 'prompts' must name folders below the workspace's root, with slashes",
+        ),
+        (
+            "inputs: [a/../..]",
+            "1:9: 'inputs' must name folders below the workspace's root, with slashes",
+        ),
         ("inputs: data", "1:9: 'inputs' must be a list; this is text"),
     ],
 )
@@ -358,6 +387,7 @@ def test_a_file_of_replies_that_cannot_be_used_is_a_problem(
 def test_a_file_of_replies_is_found_beside_the_settings(tmp_path: Path) -> None:
     (tmp_path / "replies.yaml").write_text("- content: a\n- content: b\n")
     settings = good_settings("backends: {b: {kind: scripted, replies: replies.yaml}}", tmp_path)
-    replies = settings.backends[0].replies or ()
+    replies = settings.backends[0].replies
+    assert replies is not None
     assert [reply.content and reply.content.source for reply in replies] == ["a", "b"]
     assert replies[1].location == Location("replies.yaml", 2, 3)

@@ -57,7 +57,16 @@ def test_what_is_no_template_is_not_taken_for_a_simple_one(source: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["{{ a|e }}", "{{ a }", "{{{ a }}}", "{{ true }}", "{{ range }}", "{% if a %}", "{# #}", "{{}}"],
+    [
+        "{{ a|e }}",
+        "{{ a }",
+        "{{{ a }}}",
+        "{{ true }}",
+        "{{ range }}",
+        "{% if a %}",
+        "{# #}",
+        "{{}}",
+    ],
 )
 def test_the_rest_is_left_to_the_engine(source: str) -> None:
     assert plan_of(source) is None

@@ -18,13 +18,34 @@ def test_words_mean_what_yaml_1_2_says() -> None:
        1e3, true, False, NULL, ~, -0.25]
     """
     assert value_of(text) == (
-        ["no", "on", "yes", "true", "null", 15, 31, 123, 7, "1_000", "12:30", "2001-01-01", "="]
-        + [0.5, 1.0, 1000.0, True, False, None, None, -0.25]
+        [
+            "no",
+            "on",
+            "yes",
+            "true",
+            "null",
+            15,
+            31,
+            123,
+            7,
+            "1_000",
+            "12:30",
+            "2001-01-01",
+            "=",
+            0.5,
+            1.0,
+            1000.0,
+            True,
+            False,
+            None,
+            None,
+            -0.25,
+        ]
     )
 
 
 def test_types_are_kept_apart() -> None:
-    kinds = [type(value) for value in value_of("[1, 1.0, true, '1', null]")]
+    kinds: list[object] = [type(value) for value in value_of("[1, 1.0, true, '1', null]")]
     assert kinds == [int, float, bool, str, type(None)]
 
 

@@ -126,7 +126,8 @@ async def test_what_looks_like_a_role_in_the_authored_text_is_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "\n", "a\n", "a\n\n\n", " a ", "a\r\nb\rc\n", "\t\x1c\u2028x", "é😀", "<&>'\""]
+    "text",
+    ["", " ", "\n", "a\n", "a\n\n\n", " a ", "a\r\nb\rc\n", "\t\x1c\u2028x", "é😀", "<&>'\""],
 )
 async def test_rendered_text_is_exactly_what_the_template_gives(text: str) -> None:
     assert await text_of(text) == text
@@ -147,30 +148,53 @@ async def test_rendered_text_is_exactly_what_the_template_gives(text: str) -> No
         ("{% for i in [3, 1, 2]|sort if i > 1 %}{{ i }}{% endfor %}", "23"),
         ("{% for i in [] %}x{% else %}none{% endfor %}", "none"),
         (
-            "{% for i in [1, [2]] recursive %}{% if i is number %}{{ i }}{% else %}({{ loop(i) }})"
-            "{% endif %}{% endfor %}",
+            (
+                "{% for i in [1, [2]] recursive %}{% if i is number %}{{ i }}{% else %}"
+                "({{ loop(i) }}){% endif %}{% endfor %}"
+            ),
             "1(2)",
         ),
-        ("{% set ns = namespace(n=0) %}{% for i in l %}{% set ns.n = ns.n + 1 %}{% endfor %}"
-         "{{ ns.n }}", "2"),
-        ("{% macro m(a, b=2) %}[{{ a }}{{ b }}{{ caller() if caller is defined }}]{% endmacro %}{{ m(1) }}"
-         "{% call m(3) %}c{% endcall %}", "[12][32c]"),
+        (
+            (
+                "{% set ns = namespace(n=0) %}{% for i in l %}{% set ns.n = ns.n + 1 %}{% endfor %}"
+                "{{ ns.n }}"
+            ),
+            "2",
+        ),
+        (
+            (
+                "{% macro m(a, b=2) %}[{{ a }}{{ b }}{{ caller() if caller is defined }}]"
+                "{% endmacro %}{{ m(1) }}"
+                "{% call m(3) %}c{% endcall %}"
+            ),
+            "[12][32c]",
+        ),
         ("{% filter upper %}abc{% endfilter %}{% set x %}y{% endset %}{{ x }}", "ABCy"),
         ("{% with a = 1 %}{{ a }}{% endwith %}{# gone #}", "1"),
         ("{{ '%05.1f|%s'|format(2.25, 'x') }} {{ '{:>4}{x[k]}'.format(1, x=d) }}", "002.2|x    1v"),
         ("{{ l|join(',') }} {{ [{'a': 1}, {'a': 2}]|map(attribute='a')|join('+') }}", "1,x 1+2"),
         ("{{ [{'a': 1}, {'a': 2}]|sum('a') }} {{ [[1], [2]]|sum(start=[]) }}", "3 [1, 2]"),
-        ("{{ [1, 2, 3]|select('odd')|list }} {{ 'a b'|title }} {{ 'ab'|replace('a', 'c') }}",
-         "[1, 3] A B cb"),
-        ("{{ 'a\nb'|indent(2) }} {{ 'a b c'|truncate(3, true, '', 0) }} {{ 1.55|round(1) }}",
-         "a\n  b a b 1.6"),
-        ("{% for g, xs in [{'k': 1}, {'k': 1}]|groupby('k') %}{{ g }}{{ xs|length }}{% endfor %}",
-         "12"),
+        (
+            "{{ [1, 2, 3]|select('odd')|list }} {{ 'a b'|title }} {{ 'ab'|replace('a', 'c') }}",
+            "[1, 3] A B cb",
+        ),
+        (
+            "{{ 'a\nb'|indent(2) }} {{ 'a b c'|truncate(3, true, '', 0) }} {{ 1.55|round(1) }}",
+            "a\n  b a b 1.6",
+        ),
+        (
+            "{% for g, l in [{'k': 1}, {'k': 1}]|groupby('k') %}{{ g }}{{ l|length }}{% endfor %}",
+            "12",
+        ),
         ("{{ 7 // 2 }}{{ 7 % 4 }}{{ 2 ** 3 }}{{ 1 / 4 }}{{ 'ab' * 2 }}{{ 3 - 1 }}", "3380.25abab2"),
-        ("{{ 1 < 2 < 3 }} {{ 3 > 2 > 2 }} {{ 'a' in 'abc' }} {{ 1 not in [2] }}",
-         "True False True True"),
-        ("{{ cycler('a', 'b').next() }}{{ joiner(',')() }}{{ dict(a=1).a }}{{ range(3)|list }}",
-         "a1[0, 1, 2]"),
+        (
+            "{{ 1 < 2 < 3 }} {{ 3 > 2 > 2 }} {{ 'a' in 'abc' }} {{ 1 not in [2] }}",
+            "True False True True",
+        ),
+        (
+            "{{ cycler('a', 'b').next() }}{{ joiner(',')() }}{{ dict(a=1).a }}{{ range(3)|list }}",
+            "a1[0, 1, 2]",
+        ),
         ("{%- if true -%}  x  {%- endif -%}", "x"),
     ],
 )

@@ -14,22 +14,23 @@ def filled(declared: str, **given: Any) -> tuple[dict[str, Any], str | None]:
     return with_defaults(good_prompt(f"variables: {declared}\n{ONE}").variables, given)
 
 
-@pytest.mark.parametrize(
-    ("schema", "fits", "not_fits", "words"),
-    [
-        ("{type: string}", ["", "x"], [1, None, ["x"]], "must be text"),
-        ("{type: integer}", [0, -5, 10**30, 2.0], [True, 1.5, "1", None], "must be an integer"),
-        ("{type: number}", [1, 0.5], [True, "1"], "must be a number"),
-        ("{type: boolean}", [True, False], [0, 1, "true"], "must be true or false"),
-        ("{type: array}", [[], [1]], ["x", {}], "must be a list"),
-        ("{type: object}", [{}, {"a": 1}], [[], "x"], "must be a mapping"),
-        ("{type: 'null'}", [None], [0, ""], "must be null"),
-        ("{type: [string, 'null']}", ["x", None], [1], "does not fit: "),
-        ("{enum: [low, high]}", ["low"], ["mid", 1], "does not fit: "),
-        ("{type: integer, minimum: 2}", [2], [1], "does not fit: "),
-        ("{type: array, items: {type: string}}", [["a"]], [["a", 1]], "does not fit: "),
-    ],
-)
+Case = tuple[str, list[Any], list[Any], str]
+CASES: list[Case] = [
+    ("{type: string}", ["", "x"], [1, None, ["x"]], "must be text"),
+    ("{type: integer}", [0, -5, 10**30, 2.0], [True, 1.5, "1", None], "must be an integer"),
+    ("{type: number}", [1, 0.5], [True, "1"], "must be a number"),
+    ("{type: boolean}", [True, False], [0, 1, "true"], "must be true or false"),
+    ("{type: array}", [[], [1]], ["x", {}], "must be a list"),
+    ("{type: object}", [{}, {"a": 1}], [[], "x"], "must be a mapping"),
+    ("{type: 'null'}", [None], [0, ""], "must be null"),
+    ("{type: [string, 'null']}", ["x", None], [1], "does not fit: "),
+    ("{enum: [low, high]}", ["low"], ["mid", 1], "does not fit: "),
+    ("{type: integer, minimum: 2}", [2], [1], "does not fit: "),
+    ("{type: array, items: {type: string}}", [["a"]], [["a", 1]], "does not fit: "),
+]
+
+
+@pytest.mark.parametrize(("schema", "fits", "not_fits", "words"), CASES)
 def test_values_keep_to_the_declaration(
     schema: str, fits: list[Any], not_fits: list[Any], words: str
 ) -> None:
@@ -42,12 +43,15 @@ def test_values_keep_to_the_declaration(
 
 
 def test_a_declaration_that_says_nothing_takes_anything() -> None:
-    for value in ("x", 1, None, [{}]):
+    values: list[Any] = ["x", 1, None, [{}]]
+    for value in values:
         assert filled("{v: , w: {description: x}}", v=value, w=value)[1] is None
 
 
 def test_defaults_fill_in_what_is_left_out_and_are_made_anew() -> None:
-    declared = "{a: {type: array, default: [1]}, b: {default: null}, c: {type: integer, default: 2}}"
+    declared = (
+        "{a: {type: array, default: [1]}, b: {default: null}, c: {type: integer, default: 2}}"
+    )
     first, fault = filled(declared, c=3)
     assert (first, fault) == ({"a": [1], "b": None, "c": 3}, None)
     first["a"].append(2)
