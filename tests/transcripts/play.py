@@ -30,6 +30,7 @@ class Player:
         self._ids: dict[str, Json] = {}
         self._names: dict[Json, Json] = {}
         self._unasked: set[Json] = set()
+        self._cancelled: set[Json] = set()
 
     def play(self) -> None:
         """Plays it to the end; a client that says something else ends the process."""
@@ -53,6 +54,8 @@ class Player:
             if found is not None:
                 expected.remove(found)
                 self._learn(found, heard)
+            elif "method" not in heard and heard["id"] in self._cancelled:
+                pass  # an answer that came too late is dropped
             elif "id" in heard or heard.get("method") in _CANCELS:
                 fail(f"the client said {json.dumps(heard)}, but should have said", expected[0])
 
@@ -84,6 +87,8 @@ class Player:
 
     def _say(self, message: Json) -> None:
         params = _object(message.get("params"))
+        if message.get("method") == "$/cancelRequest":
+            self._cancelled.add(params["id"])
         asked = message.get("method") == "promptkit/backend/generate"
         if not asked and params.get("token") in self._unasked:
             return

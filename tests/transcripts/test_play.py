@@ -69,6 +69,20 @@ async def test_a_client_chooses_its_ids_its_names_and_what_it_leaves_out(tmp_pat
         assert await daemon.wait() == 0, daemon.stderr
 
 
+async def test_an_answer_to_what_the_server_cancelled_is_dropped(tmp_path: Path) -> None:
+    lines: Json = [
+        {"from": "server", "message": {"id": 4, "method": "promptkit/backend/generate"}},
+        {"from": "server", "message": {"method": "$/cancelRequest", "params": {"id": 4}}},
+        {"from": "client", "message": {"method": "exit"}},
+    ]
+    file = tmp_path / "a.jsonl"
+    file.write_text(record.text(lines), encoding="utf-8")
+    async with player(file) as daemon:
+        await said(daemon, {"id": 4, "error": {"code": -32800, "message": "cancelled"}})
+        await said(daemon, {"method": "exit"})
+        assert await daemon.wait() == 0, daemon.stderr
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
