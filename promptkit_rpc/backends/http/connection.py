@@ -165,6 +165,7 @@ class Connection(asyncio.Protocol):
         """Everything needed of the response is here: keeps the connection if its end comes soon."""
         self._draining = self._loop.call_later(_DRAIN, self.abort)
         self._drained = 0
+        self._resume()
         self._drain()
 
     def abort(self) -> None:
@@ -245,10 +246,13 @@ class Connection(asyncio.Protocol):
         raise Unanswered("the connection ended before a response came") from self._lost
 
     async def _more(self, within: float | None) -> None:
+        self._resume()
+        await self._wait(within, httpx.ReadTimeout)
+
+    def _resume(self) -> None:
         if self._read_paused:
             self._read_paused = False
             self._transport.resume_reading()
-        await self._wait(within, httpx.ReadTimeout)
 
     async def _wait(self, within: float | None, late: type[httpx.TimeoutException]) -> None:
         waiter = self._waiter = self._loop.create_future()
@@ -307,6 +311,8 @@ class Connection(asyncio.Protocol):
         if done and self._sent and self.alive and not http.trailing_data[0]:
             http.start_next_cycle()
             self._unread = 0
+            # Idle, it has to hear when the peer hangs up.
+            self._resume()
             self.idle_since = self._loop.time()
             self._release(self)
         else:

@@ -1,11 +1,15 @@
 """How connections are kept, given back and given up, shown through a backend."""
 
 import asyncio
+import gc
+import subprocess
+import sys
 
 import httpx
 import pytest
 
 from promptkit_rpc.backends.http import transport
+from promptkit_rpc.backends.http.connection import Connection, Content
 from promptkit_rpc.definitions.settings import Timeouts
 from promptkit_rpc.errors import Origin, Reason
 from promptkit_rpc.generation import CallFailed
@@ -17,6 +21,7 @@ from tests.support.provider import (
     completion,
     delta,
     events,
+    refusal,
     respond,
     streamed_completion,
 )
@@ -276,6 +281,29 @@ async def test_a_stream_is_not_read_faster_than_it_is_taken() -> None:
         await backend.close()
 
 
+async def test_a_connection_that_was_held_back_is_heard_again_when_it_is_idle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("promptkit_rpc.backends.http.connection._UNREAD", 0)
+    before = {id(one) for one in gc.get_objects() if isinstance(one, Connection)}
+    async with Provider() as provider:
+        rest = asyncio.Event()
+        provider.play((*events(delta("a"), rest, delta("b", "stop")), End.CLOSE))
+        backend, sink = openai(provider.url), Sink()
+        sink.full = True
+        running = asyncio.ensure_future(backend.generate(call(deltas=sink)))
+        await sink.until(1)
+        rest.set()
+        await settled()
+        sink.space.set()
+        async with asyncio.timeout(BOUND):
+            assert (await running).content == "ab"
+        await settled()
+        connections = [one for one in gc.get_objects() if isinstance(one, Connection)]
+        assert [one.alive for one in connections if id(one) not in before] == [False]
+        await backend.close()
+
+
 async def test_after_the_last_event_nothing_is_waited_for() -> None:
     """COO-12: the answer is complete although the response's own end has not come."""
     async with Provider() as provider:
@@ -303,6 +331,31 @@ async def test_a_response_that_never_ends_after_its_last_event_costs_its_connect
         await backend.generate(call(deltas=Sink()))
         await provider.hung_up(1)
         await backend.close()
+
+
+async def test_a_body_is_let_go_as_soon_as_it_was_answered() -> None:
+    """OWN-7: no history waits for the collector, whether the call went well or not."""
+    async with Provider() as provider:
+        provider.play(completion(), refusal(400, {}), streamed_completion("a"))
+        backend = openai(provider.url)
+        gc.collect()
+        gc.disable()
+        try:
+            await backend.generate(call("x" * 1_000_000))
+            await failure(backend, call("x" * 1_000_000))
+            await backend.generate(call("x" * 1_000_000, deltas=Sink()))
+            held = [one for one in gc.get_objects() if isinstance(one, Content | httpx.Request)]
+        finally:
+            gc.enable()
+        assert not held
+        await backend.close()
+
+
+def test_nothing_of_http_is_loaded_before_the_first_call() -> None:
+    made = "import promptkit_rpc.backends.openai, promptkit_rpc.backends.anthropic, sys"
+    check = f"{made}; print(*[m for m in ('httpx', 'httpcore', 'h11', 'ssl') if m in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() in ("", "ssl")
 
 
 async def test_the_transport_serves_any_httpx_client() -> None:
