@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
+from promptkit_client._process import Process
 from promptkit_client.errors import (
     INTERNAL_ERROR,
     METHOD_NOT_FOUND,
@@ -22,6 +23,8 @@ Json = Any
 Handler = Callable[[dict[str, Any]], Awaitable[Json]]
 """Answers a request of the server's; what it raises is the answer too."""
 
+_MOMENT = 1.0
+
 Receiver = Callable[[dict[str, Any]], None]
 """Takes a notification's params."""
 
@@ -30,7 +33,7 @@ class Connection:
     """One end of the pipes to a server's process.
 
     Args:
-        process: started with pipes for standard input and output.
+        process: the server's, started.
         handlers: by method, for the server's requests.
         receivers: by method, for its notifications.
         patience: seconds that a server gets to answer a cancel, or to end.
@@ -38,7 +41,7 @@ class Connection:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        process: Process,
         handlers: Mapping[str, Handler],
         receivers: Mapping[str, Receiver],
         patience: float,
@@ -107,8 +110,7 @@ class Connection:
         if self._end is not None:
             raise ConnectionLost(str(self._end))
         body = json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
-        if stdin := self._process.stdin:
-            stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self._process.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     # Being asked
 
@@ -116,34 +118,35 @@ class Connection:
         """Takes messages until there are no more, or what comes is none."""
         reason = "the server has closed its output"
         try:
-            while (body := await self._frame()) is not None:
-                self._take(json.loads(body))
+            while True:
+                self._take(json.loads(await self._frame()))
         except asyncio.IncompleteReadError:
             pass
         except (ValueError, TypeError, KeyError, AttributeError, asyncio.LimitOverrunError) as bad:
             reason = f"the server sent what is no message: {bad}"
         except OSError as failed:
             reason = f"the server cannot be read: {failed}"
-        if self._process.returncode is None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(1):
-                    await self._process.wait()
+        await self._ended(_MOMENT)  # so that the exit code can be told
         self._lose(reason)
 
     async def _watch(self) -> None:
-        """Notices the end of the process, though something else may hold its pipes open."""
-        await self._process.wait()
-        await asyncio.wait([self._reading], timeout=1)
+        """Notices the end of the process; what it said before is still read."""
+        await self._process.ended.wait()
+        await asyncio.wait([self._reading], timeout=_MOMENT)
         self._lose("the server has ended")
 
-    async def _frame(self) -> bytes | None:
-        if not (stdout := self._process.stdout):
-            return None
-        head = await stdout.readuntil(b"\r\n\r\n")
+    async def _ended(self, bound: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(bound):
+                await self._process.ended.wait()
+
+    async def _frame(self) -> bytes:
+        output = self._process.output
+        head = await output.readuntil(b"\r\n\r\n")
         for line in head.split(b"\r\n"):
             name, _, value = line.partition(b":")
             if name.lower() == b"content-length":
-                return await stdout.readexactly(int(value))
+                return await output.readexactly(int(value))
         raise ValueError(f"a header without Content-Length: {head[:100]!r}")
 
     def _take(self, message: dict[str, Any]) -> None:
@@ -201,7 +204,7 @@ class Connection:
         """Fails whatever waits for the server, and stops what it has asked for."""
         if self._end is not None:
             return
-        code = self._process.returncode
+        code = self._process.code
         self._end = ConnectionLost(reason if code is None else f"{reason} (exit code {code})")
         for answer in self._asked.values():
             if not answer.done():
@@ -216,17 +219,13 @@ class Connection:
                 async with asyncio.timeout(self.patience):
                     await self.request("shutdown", {})
             self.notify("exit", {})
-            if self._process.stdin:
-                self._process.stdin.close()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self.patience):
-                    await self._process.wait()
+            self._process.close_input()
+            await self._ended(self.patience)
         finally:
-            if self._process.returncode is None:
-                with suppress(ProcessLookupError):
-                    self._process.kill()
+            self._process.kill()
             self._lose("the connection was closed")
             tasks = [self._reading, self._watching, *self._serving.values()]
-            await asyncio.wait(tasks, timeout=self.patience)
+            await asyncio.wait(tasks, timeout=_MOMENT)
             for task in tasks:
                 task.cancel()
+            self._process.close()

@@ -1,6 +1,5 @@
 """Starting a server and ending it with the block."""
 
-import asyncio
 import importlib.util
 import os
 import shlex
@@ -14,6 +13,7 @@ from typing import Any
 from promptkit_client._codec import decode
 from promptkit_client._connection import Connection
 from promptkit_client._host import Credential, Generate, Host
+from promptkit_client._process import Process
 from promptkit_client._session import Session
 from promptkit_client.client import Client
 from promptkit_client.types import ServerCapabilities
@@ -49,13 +49,8 @@ async def connect(
         FileNotFoundError: there is no server to start.
         PromptKitError: it speaks no version of the protocol that this client does.
     """
-    process = await asyncio.create_subprocess_exec(
-        *(command or find_server()),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, **(env or {})},
-        limit=1 << 20,
-    )
+    environment = {**os.environ, **(env or {})}
+    process = await Process.start(command or find_server(), environment)
     host = Host(generate, credential)
     connection = Connection(process, host.handlers, host.receivers, patience)
     host.connection = connection
