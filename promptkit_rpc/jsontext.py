@@ -12,7 +12,7 @@ import msgspec
 from attrs import frozen
 
 MAX_NESTING = 400
-"""How many arrays and objects may stand inside each other, in messages and answers alike."""
+"""How many arrays and objects may stand inside each other, in answers and all that is kept."""
 
 MAX_INTEGER = 4300
 """The longest integer, in characters; a minus sign counts."""

@@ -15,11 +15,15 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from promptkit_rpc.jsontext import MAX_NESTING, too_deep
+from promptkit_rpc import jsontext
+from promptkit_rpc.jsontext import too_deep
 from promptkit_rpc.rpc.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RpcError
 from promptkit_rpc.rpc.framing import HEAD
 
 Id: TypeAlias = int | str
+
+MAX_NESTING = jsontext.MAX_NESTING + 16
+"""Levels of a message: what it carries may be as deep as any value, with the message around it."""
 
 UNENCODABLE = (TypeError, ValueError, OverflowError, RecursionError)
 """What `answer`, `request` and `notification` raise for a value that JSON cannot say."""
@@ -82,7 +86,7 @@ def parse(body: bytes | bytearray) -> Message:
         kind = "a batch is" if type(value) is list else "a message that is no object is"
         return Refusal(None, RpcError(INVALID_REQUEST, f"{kind} not supported"))
     message = cast("dict[str, Any]", value)
-    if too_deep(body):
+    if too_deep(body, MAX_NESTING):
         return _refused(message, _DEEP)
     return _classified(message)
 

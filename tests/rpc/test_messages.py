@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptkit_rpc.jsontext import MAX_NESTING
+from promptkit_rpc import jsontext
 from promptkit_rpc.rpc.codes import RpcError
 from promptkit_rpc.rpc.messages import (
+    MAX_NESTING,
     Answer,
     Notification,
     Refusal,
@@ -101,6 +102,18 @@ def test_nesting_up_to_the_limit_is_read() -> None:
     body = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":%b}}'
     assert isinstance(parse(body % deep), Request)
     assert refusal(body % (b"[%b]" % deep)) == (1, -32600)
+
+
+def test_what_a_message_carries_may_be_as_deep_as_any_value() -> None:
+    """S-07: an answer at its own limit is not lost inside the messages that deliver it."""
+    deep = json.loads("[" * jsontext.MAX_NESTING + "]" * jsontext.MAX_NESTING)
+    for carried in (
+        {"structured": deep},
+        {"undelivered": {"structured": deep}},
+        {"output": {"schema": {"const": deep}}},
+        {"details": {"messages": [{"cache": {"a": deep}}]}},
+    ):
+        assert parse(answer(1, carried)) == Answer(1, carried)
 
 
 def test_paired_surrogates_are_text() -> None:
