@@ -72,7 +72,6 @@ class Daemon:
                 self._stop(1)
             else:
                 self._peer.receive(event)
-        self._writer.flush()
 
     def _greet(self, params: dict[str, Any]) -> Hello:
         return negotiate(params, self._started.options.root, self._started.options.config)

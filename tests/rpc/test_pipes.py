@@ -111,7 +111,8 @@ async def test_a_reader_that_stands_still_holds_up_only_those_who_wait_for_room(
 
 
 @KINDS
-async def test_no_send_ever_waits_for_the_reader(ends: Ends) -> None:
+@pytest.mark.parametrize("times", [100, 5000])
+async def test_no_send_ever_waits_for_the_reader(ends: Ends, times: int) -> None:
     """R-20: small bodies, of which each might just be written, fill what a pipe holds and more."""
 
     def blocked(*_: object) -> None:
@@ -122,13 +123,13 @@ async def test_no_send_ever_waits_for_the_reader(ends: Ends) -> None:
     signal.alarm(int(BOUND))
     try:
         for number in range(2000):
-            wire.writer.send(b"%d" % number * 100)
+            wire.writer.send(b"%d" % number * times)
             wire.writer.flush()
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
     await wire.finish()
-    assert wire.got == [b"%d" % number * 100 for number in range(2000)]
+    assert wire.got == [b"%d" % number * times for number in range(2000)]
 
 
 @KINDS

@@ -163,6 +163,28 @@ async def test_at_the_end_of_input_every_request_is_answered() -> None:
         assert await daemon.wait() == 0
 
 
+async def test_a_thread_that_is_stuck_does_not_keep_the_process() -> None:
+    """R-12: a template, a schema or a credential command may never come back."""
+    async with fake(**QUICK) as daemon:
+        await daemon.greet()
+        await daemon.ask(1, "fake/stuck")
+        daemon.close_stdin()
+        assert (await daemon.next())["error"]["code"] == -32800
+        assert await daemon.wait() == 0
+
+
+async def test_the_last_answers_are_written_and_the_session_closed() -> None:
+    """R-12: also when the client is slow to read them."""
+    async with fake({"FAKE_FAREWELL": "1"}) as daemon:
+        await daemon.greet()
+        daemon.put(request(1, "fake/big", {"size": 20_000_000}) + request(2, "shutdown"))
+        await daemon.tell("exit")
+        assert len((await daemon.next())["result"]) == 20_000_000
+        assert (await daemon.next())["id"] == 2
+        assert (await daemon.next())["method"] == "fake/closed"
+        assert await daemon.wait() == 0
+
+
 async def test_an_input_that_ends_inside_a_frame_is_told() -> None:
     """R-16: exit code 1 and a line, at the first frame and later."""
     for greeted in (False, True):

@@ -31,6 +31,7 @@ class FakeSession:
             "fake/later": self._later,
             "fake/wait": self._wait,
             "fake/stubborn": self._stubborn,
+            "fake/stuck": self._stuck,
             "fake/crash": self._crash,
             "fake/threads": lambda _, __: threading.active_count(),
             "fake/release": self._release,
@@ -47,6 +48,8 @@ class FakeSession:
 
     async def close(self) -> None:
         self.closed = True
+        if "FAKE_FAREWELL" in os.environ:
+            self.peer.notify("fake/closed", {})
 
     async def _later(self, params: dict[str, Any], _call: "Call") -> Any:
         await asyncio.sleep(0)
@@ -62,6 +65,9 @@ class FakeSession:
     async def _stubborn(self, _params: dict[str, Any], call: "Call") -> None:
         self.peer.notify("fake/waiting", {"id": call.id})
         await asyncio.Event().wait()
+
+    async def _stuck(self, _params: dict[str, Any], _call: "Call") -> None:
+        await asyncio.to_thread(threading.Event().wait)
 
     async def _crash(self, _params: dict[str, Any], _call: "Call") -> None:
         raise KeyError("a crash")
@@ -102,7 +108,10 @@ class FakeSession:
 
 
 def main() -> None:
-    """Serves; `FAKE_OPTIONS` holds the options as JSON, `FAKE_OLD` an older kernel."""
+    """Serves; `FAKE_OPTIONS` holds the options as JSON, `FAKE_OLD` an older kernel.
+
+    With `FAKE_FAREWELL` the session says when it is closed.
+    """
     from promptkit_rpc.rpc.serve import Options, serve  # noqa: PLC0415 - the daemon's process only
 
     if "FAKE_OLD" in os.environ:
