@@ -102,6 +102,19 @@ async def test_the_life_cycle_is_not_the_servers(tmp_path: Path, method: str) ->
     await bridge.close()
 
 
+async def test_what_a_feature_raises_goes_no_further_than_the_bridge(tmp_path: Path) -> None:
+    """SEC-1: stock, the message is the exception's, and the data its traceback."""
+
+    def raises(_: Any) -> None:
+        raise ValueError(CANARY)
+
+    server = Server()
+    serving(server, {HOVER: raises})
+    bridge = Bridge(server, tmp_path.as_uri(), {})
+    answer = await bridge.request(HOVER, {**PLACE})
+    assert answer == {"error": {"code": -32603, "message": "internal error"}}
+
+
 async def test_nothing_is_kept_of_a_notification(tmp_path: Path) -> None:
     """Stock, every one leaves a record behind."""
     bridge = mount(echoing(tmp_path).root, None, {})

@@ -1,15 +1,21 @@
 """Diagnostics as an editor gets them: the whole way, over a connection."""
 
 import asyncio
+import logging
+import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from promptkit_rpc.language.server import WATCHED
+from promptkit_rpc.language.bridge import Server
+from promptkit_rpc.language.server import WATCHED, Documents
+from promptkit_rpc.language.workspace import OpenText, OpenWorkspace, Report
 from promptkit_rpc.rpc.errors import RpcError
 from promptkit_rpc.rpc.peer import Call
-from tests.support.editor import DOCUMENTS, editing
+from tests.support.editor import BOUND, DOCUMENTS, editing
+from tests.support.mounted import mounted
 from tests.support.workspace import Workspace, echoing
 
 Json = Any
@@ -177,13 +183,14 @@ async def test_a_part_of_a_document_can_be_changed_too(disk: Workspace) -> None:
     ],
 )
 async def test_a_notification_that_cannot_be_read_is_dropped(
-    disk: Workspace, method: str, params: Json
+    disk: Workspace, caplog: pytest.LogCaptureFixture, method: str, params: Json
 ) -> None:
-    """SEC-4: the documents of good ones are served as before."""
+    """SEC-4: it is no fault of the server's, and good ones are served as before."""
     async with editing(disk.root) as editor:
         editor.peer.notify(method, params)
         editor.open(ASK, BAD)
         assert await editor.problems(ASK)
+    assert [one for one in caplog.records if one.levelno >= logging.ERROR] == []
 
 
 @pytest.mark.parametrize(
@@ -234,11 +241,36 @@ async def test_capabilities_that_cannot_be_read_take_nothing_away(disk: Workspac
         assert await editor.problems(ASK)
 
 
-async def test_a_check_under_way_takes_in_all_that_comes_meanwhile(disk: Workspace) -> None:
-    """Every change is not checked by itself; the last one is."""
-    async with editing(disk.root) as editor:
-        await editor.cleared("promptkit.yaml")
-        for version in range(1, 201):
-            editor.change(ASK, BAD, version) if version > 1 else editor.open(ASK, BAD)
-        assert await editor.problems(ASK, version=200)
-    assert len(editor.reports(ASK)) < 100
+class Gated(OpenWorkspace):
+    """Stops at every check until it is let through."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, None)
+        self.begun = threading.Event()
+        self.gate = threading.Event()
+        self.checks = 0
+
+    def check(self, opened: Iterable[OpenText]) -> tuple[Report, ...]:
+        texts = list(opened)
+        self.checks += 1
+        self.begun.set()
+        self.gate.wait(BOUND)
+        return super().check(texts)
+
+
+async def test_what_changes_during_a_check_is_seen_by_one_more(
+    monkeypatch: pytest.MonkeyPatch, disk: Workspace
+) -> None:
+    """However much was typed meanwhile; and the loop is free for all else."""
+    workspace, server = Gated(disk.root), Server()
+    Documents(server, workspace)
+    async with mounted(monkeypatch, disk.root, server=server) as editor:
+        await asyncio.to_thread(workspace.begun.wait, BOUND)
+        editor.open(ASK, GOOD, version=1)
+        for version in range(2, 100):
+            editor.change(ASK, BAD, version)
+        params = {"promptId": "ask", "variables": {"text": "hello"}}
+        assert (await editor.request("promptkit/run", params))["content"] == "hello"
+        workspace.gate.set()
+        assert await editor.problems(ASK, version=99)
+    assert workspace.checks == 2
