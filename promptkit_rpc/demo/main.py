@@ -48,7 +48,11 @@ def _use_server(root: Path, base_url: str, model: str, key_env: str | None) -> N
         "inputs": ["data"],
         "backends": {"demo": backend, "host": {"kind": "client"}},
         "profiles": {
-            "demo": {"backend": "demo", "model": model, "parameters": {"maxTokens": 120}},
+            "demo": {
+                "backend": "demo",
+                "model": model,
+                "parameters": {"temperature": 0, "maxTokens": 60},
+            },
             "host": {"backend": "host", "model": "host"},
         },
     }
@@ -135,7 +139,7 @@ async def _review(client: DemoClient, group: str) -> None:
         screen.said("opinion", f"{opinion}  (asked inside the callback, at capacity 1)")
     screen.said("now", branch.candidate)
     verdict = "withdrawn" if branch.withdrawn else "accepted"
-    if branch.findings:
+    if branch.findings and not branch.withdrawn:
         verdict = "still has: " + "; ".join(branch.findings)
     screen.note(f"Outcome: {branch.outcome}. By the application's own rules: {verdict}.")
 
