@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from promptkit_rpc.rpc import descriptors
+from promptkit_rpc.rpc import descriptors, log
 from promptkit_rpc.rpc.framing import Event, Lost
 from promptkit_rpc.rpc.hello import Hello, negotiate
 from promptkit_rpc.rpc.lifecycle import Lifecycle, Phase, SessionFactory
@@ -24,6 +24,7 @@ _WATCH = 1.0
 
 def run(started: Started, factory: SessionFactory) -> int:
     """Serves until the end, and returns the exit code."""
+    log.install()
     # Not asyncio.run: at its end it waits for threads, which a stuck one would never let it.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

@@ -56,20 +56,30 @@ def write(sink: int, data: bytes | bytearray) -> None:
 
 
 def say(line: str) -> None:
-    """Writes a line to stderr, if anybody is there."""
-    try:  # noqa: SIM105 - contextlib is not loaded for this
-        write(2, f"promptkit-rpc: {line}\n".encode())
-    except OSError:
-        pass
+    """Writes a line to stderr, if anybody reads there: it is never waited for."""
+    if ready(2):
+        try:  # noqa: SIM105 - contextlib is not loaded for this
+            os.write(2, f"promptkit-rpc: {line}\n".encode())
+        except OSError:
+            pass
 
 
 def wait(descriptor: int, *, writable: bool = False) -> None:
     """Waits until a non-blocking descriptor can be used."""
+    _poll(descriptor, writable=writable, timeout=None)
+
+
+def ready(descriptor: int) -> bool:
+    """Whether a descriptor takes a line at once."""
+    return _poll(descriptor, writable=True, timeout=0)
+
+
+def _poll(descriptor: int, *, writable: bool, timeout: int | None) -> bool:
     import select  # noqa: PLC0415 - hardly ever needed, and not at all at start
 
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT if writable else select.POLLIN)
-    poll.poll()
+    return bool(poll.poll(timeout))
 
 
 def _moved(standard: int, flags: int) -> int:

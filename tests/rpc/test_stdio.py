@@ -218,6 +218,25 @@ async def test_ids_are_echoed(ident: Any) -> None:
         assert (answer["id"], answer["error"]["code"]) == (ident, -32800)
 
 
+def test_a_client_that_does_not_read_stderr_stops_nothing() -> None:
+    """R-20: what does not fit is dropped, for a log is not worth a run."""
+    crashes = b"".join(request(number, "fake/crash") for number in range(1000))
+    with subprocess.Popen(
+        COMMAND, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as daemon:
+        assert daemon.stdin
+        assert daemon.stdout
+        assert daemon.stderr
+        daemon.stdin.write(request("hello", "initialize") + crashes)
+        daemon.stdin.close()
+        answers = daemon.stdout.read()
+        assert answers.count(b'"error"') == 1000
+        assert daemon.wait(60) == 0
+        logged = daemon.stderr.read()
+        assert logged.startswith(b"ERROR promptkit_rpc.rpc.peer: fake/crash raised KeyError\n")
+        assert logged.count(b"KeyError") < 1000
+
+
 def test_files_serve_as_well_as_pipes(tmp_path: Path) -> None:
     """R-16: a shell may give them."""
     source, sink = tmp_path / "in", tmp_path / "out"

@@ -1,0 +1,33 @@
+"""Log lines on stderr that are dropped rather than waited for: nobody may be reading them."""
+
+import logging
+import os
+import select
+
+_LONGEST = select.PIPE_BUF
+
+
+class Stderr(logging.Handler):
+    """Writes to a descriptor what it takes at once; a pipe that has room takes a whole line."""
+
+    def __init__(self, descriptor: int = 2) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLOUT)
+        self.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes a record, at most a page of it."""
+        line = self.format(record).encode("utf-8", "backslashreplace")
+        if self._poll.poll(0):
+            try:
+                os.write(self._descriptor, line[: _LONGEST - 1] + b"\n")
+            except OSError:  # nobody reads any more, and no log line can tell
+                return
+
+
+def install() -> None:
+    """Sends warnings and errors to stderr, unless the host program has decided otherwise."""
+    if not logging.root.handlers:
+        logging.root.addHandler(Stderr())
