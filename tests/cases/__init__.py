@@ -1,0 +1,1 @@
+"""Inputs that broke programs like this one, each tried on the running daemon."""

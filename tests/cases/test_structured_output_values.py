@@ -1,0 +1,212 @@
+"""What the values of an answer mean, and where in a provider's message they are looked for.
+
+Siblings tried beside each case: formats in a prompt's schema and in a variable's (S-14); digits in
+schemas, cache metadata, variables, `extra` and usage (S-16); thinking blocks (S-18); content that
+is an object, a number or no list of blocks (S-21).
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.daemon import Daemon
+from tests.support.provider import answered, completion, delta, events, message
+from tests.support.stage import (
+    ANTHROPIC,
+    ANTHROPIC_STREAMED,
+    GOOD,
+    OPENAI,
+    OPENAI_STREAMED,
+    SCHEMA,
+    VALUE,
+    WAYS,
+    Stages,
+    Way,
+    contract,
+    sse,
+    text_delta,
+)
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+Json = Any
+
+EACH_WAY = pytest.mark.parametrize("way", WAYS, ids=str)
+
+FORMATS = {
+    "date-time": ("tomorrow-ish", "2024-02-29T12:00:00Z"),
+    "date": ("2023-02-29", "2024-02-29"),
+    "time": ("25:00:00Z", "23:59:59Z"),
+    "email": ("me", "me@example.org"),
+    "uri": ("not a uri", "https://example.org/"),
+    "uuid": ("1", "123e4567-e89b-12d3-a456-426614174000"),
+    "ipv4": ("256.1.1.1", "127.0.0.1"),
+    "hostname": ("-a-", "example.org"),
+    "regex": ("(", "a+"),
+}
+
+
+async def test_a_format_is_asserted_and_an_unknown_one_says_nothing(stages: Stages) -> None:
+    """S-14: the same in a request, in a prompt and for a declared variable."""
+    stage = await stages(OPENAI)
+    for name, (bad, good) in FORMATS.items():
+        schema = {"type": "object", "properties": {"at": {"type": "string", "format": name}}}
+        declared = {"text": {"type": "string", "format": name}}
+        stage.workspace.prompt(
+            "typed", "{{ text }}", profile="p", variables=declared,
+            output={"format": "schema", "schema": schema},
+        )  # fmt: skip
+        for prompt, given in (("ask", {"output": contract(schema)}), ("typed", {})):
+            stage.play(json.dumps({"at": bad}), json.dumps({"at": good}))
+            first = await stage.run(good, promptId=prompt, **given)
+            assert (first.status, [one for one, _ in first.violations]) == ("invalid", ["format"])
+            assert (await stage.run(good, promptId=prompt, **given)).status == "valid"
+        assert (await stage.run(bad, promptId="typed")).failure.kind == "templateFailed"
+    stage.play('{"at":"whatever"}')
+    unknown = {"type": "object", "properties": {"at": {"format": "of-my-own"}}}
+    assert (await stage.run(output=contract(unknown))).status == "valid"
+
+
+@EACH_WAY
+async def test_integers_come_out_digit_for_digit(stages: Stages, daemon: Daemon, way: Way) -> None:
+    """S-16: in frames and in history, on the way in too, in schemas and in what passes through."""
+    stage = await stages(way)
+    for digits in ("9224851642388483", "12345678901234567890", "1" * 60):
+        content = f'{{"name":"a","n":{digits}}}'
+        stage.play(content)
+        start = len(daemon.received)
+        big = {**SCHEMA, "properties": {"name": {}, "n": {"const": int(digits)}}}
+        ran = await stage.run(
+            promptId="ask", variables={"text": int(digits)}, output=contract(big), capture=True,
+            parameters={"temperature": 0.1, "topP": 0.3, "extra": {"k": int(digits)}},
+            messages=[{"role": "user", "content": "x", "cache": {"id": int(digits)}}],
+        )  # fmt: skip
+        assert ran.status == "valid"
+        frames = bytes(daemon.received[start:])
+        assert f'"structured":{content}'.encode() in frames
+        details = await stage.details(ran.result["runId"])
+        assert (details["content"], details["messages"][0]["content"]) == (content, digits)
+        assert details["messages"][1]["cache"] == {"id": int(digits)}
+        body = stage.requests[-1].body
+        for sent in (b'"temperature":0.1', b'"top_p":0.3', f'"k":{digits}'.encode()):
+            assert sent in body
+        stage.play(f'{{"name":"a","n":{int(digits) + 1}}}')
+        assert (await stage.run(output=contract(big))).status == "invalid"
+
+
+async def test_a_variable_and_a_count_keep_their_digits(stages: Stages) -> None:
+    """S-16."""
+    stage = await stages(OPENAI)
+    number = 12345678901234567890
+    usage = {"prompt_tokens": number, "completion_tokens": number, "total_tokens": 2 * number}
+    stage.provider.play(completion("hi", usage=usage))
+    ran = await stage.run(None, variables={"text": number})
+    assert stage.sent() == [("user", str(number))]
+    assert ran.result["usage"]["totalTokens"] == {"value": 2 * number, "complete": True}
+
+
+DRAFT = '<think>{"draft":0}</think>\n' + GOOD
+
+
+@EACH_WAY
+async def test_thinking_in_front_of_the_answer_is_not_the_answer(stages: Stages, way: Way) -> None:
+    """S-18: what stands inside the text is not taken off, so it is invalid and repaired."""
+    stage = await stages(way)
+    stage.play(DRAFT, GOOD)
+    ran = await stage.run(output=contract(repairs=1))
+    assert (ran.status, ran.structured, ran.result["repairs"]) == ("valid", VALUE, 1)
+    stage.play(DRAFT)
+    ran = await stage.run(output=contract())
+    assert (ran.status, ran.result["content"]) == ("invalid", DRAFT)
+    assert "structured" not in ran.result
+
+
+THINKING = {"type": "thinking", "thinking": '{"draft":0}', "signature": "s"}
+THOUGHT: list[tuple[Way, Any]] = [
+    (OPENAI, completion("", reasoning_content=GOOD)),
+    (OPENAI, completion(None, reasoning=GOOD)),
+    (OPENAI_STREAMED, events(delta("", reasoning_content=GOOD), delta(finish="stop"))),
+    (ANTHROPIC, message({"type": "thinking", "thinking": GOOD})),
+    (
+        ANTHROPIC_STREAMED,
+        sse(
+            {"type": "message_start", "message": {"usage": {}}},
+            {"type": "content_block_start", "index": 0, "content_block": THINKING},
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "thinking_delta", "thinking": GOOD},
+            },
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+            {"type": "message_stop"},
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("way", "script"), THOUGHT)
+async def test_reasoning_beside_an_empty_answer_is_not_the_answer(
+    stages: Stages, way: Way, script: Any
+) -> None:
+    """S-18."""
+    stage = await stages(way)
+    stage.play(script, script)
+    ran = await stage.run(output=contract())
+    assert (ran.status, ran.result["content"]) == ("invalid", "")
+    ran = await stage.run()
+    assert (ran.status, ran.result["content"], ran.text) == ("notRequired", "", "")
+
+
+PARTS: list[Json] = [
+    {"type": "thinking", "thinking": []},
+    {"type": "text", "text": "hi"},
+    {"type": "zzz"},
+]
+
+
+@pytest.mark.parametrize(
+    ("way", "script"),
+    [
+        (OPENAI, completion(PARTS)),
+        (OPENAI_STREAMED, events(delta(content=PARTS, text=None), delta(finish="stop"))),
+        (ANTHROPIC, message(*PARTS)),
+        (
+            ANTHROPIC_STREAMED,
+            sse(
+                *({"type": "content_block_start", "index": 0, "content_block": p} for p in PARTS),
+                {"type": "content_block_delta", "delta": {"type": "zzz_delta", "text": "no"}},
+                {"type": "zzz", "text": "no"},
+                {"type": "message_stop"},
+            ),
+        ),
+    ],
+)
+async def test_content_in_parts_is_the_text_of_its_text_parts(
+    stages: Stages, way: Way, script: Any
+) -> None:
+    """S-21."""
+    stage = await stages(way)
+    stage.play(script)
+    ran = await stage.run()
+    assert ran.result["content"] == "hi"
+    assert ran.text == ("hi" if way.streamed else "")
+
+
+@pytest.mark.parametrize("content", [{"text": "hi"}, 5, True])
+async def test_content_of_no_known_shape_is_a_clear_error(stages: Stages, content: Json) -> None:
+    """S-21: of both kinds, streamed too; never the words of some object."""
+    for way in (OPENAI, OPENAI_STREAMED, ANTHROPIC):
+        stage = await stages(way)
+        stage.play(
+            {
+                OPENAI: completion(content),
+                OPENAI_STREAMED: events(delta(content=content), delta(finish="stop")),
+                ANTHROPIC: answered({"type": "message", "content": content}),
+            }[way]
+        )
+        failed = (await stage.run(capture=True)).failure
+        assert (failed.kind, failed.data["reason"]) == ("generationFailed", "malformedResponse")
+    stage = await stages(ANTHROPIC_STREAMED)
+    stage.play(sse(text_delta("hi"), {"type": "message_stop"}))
+    assert (await stage.run()).result["content"] == "hi"
