@@ -95,7 +95,7 @@ async def test_a_server_that_is_killed_fails_what_is_open(
         "say(b'Content-Length: 3\\r\\n\\r\\n{]}'); time.sleep(100)",
         "say(b'Content-Length: 2\\r\\n\\r\\n[]'); time.sleep(100)",
         "say(b'Content-Length: 9\\r\\n\\r\\n{}')",
-        "import os, subprocess; subprocess.Popen(['sleep', '100']); os._exit(3)",
+        "import os, subprocess; subprocess.Popen(['sleep', '9'], stderr=-3); os._exit(3)",
         "sys.exit(0)",
     ],
 )
