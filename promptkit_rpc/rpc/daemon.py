@@ -10,7 +10,7 @@ from promptkit_rpc.rpc.framing import Event, Lost
 from promptkit_rpc.rpc.hello import Hello, negotiate
 from promptkit_rpc.rpc.lifecycle import Lifecycle, Phase, SessionFactory
 from promptkit_rpc.rpc.peer import Peer
-from promptkit_rpc.rpc.serve import Started
+from promptkit_rpc.rpc.started import Started
 from promptkit_rpc.rpc.stdio import Reader, Writer
 
 PATIENCE = 1.0
@@ -89,7 +89,7 @@ class Daemon:
     def _input_ended(self) -> None:
         if self._started.framer.inside:
             descriptors.say("the input ended inside a frame")
-        self._stop(int(self._started.framer.inside), self._started.options.grace)
+        self._stop(1, self._started.options.grace)
 
     def _watch(self, hello: Hello) -> None:
         """Ends with the process that the client named.

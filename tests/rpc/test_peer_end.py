@@ -9,7 +9,7 @@ from promptkit_rpc.rpc.errors import ConnectionLost
 from promptkit_rpc.rpc.hello import Hello
 from promptkit_rpc.rpc.lifecycle import Lifecycle, Phase
 from promptkit_rpc.rpc.peer import Call, Peer
-from promptkit_rpc.rpc.serve import Options
+from promptkit_rpc.rpc.started import Options
 from tests.support.fake_session import FakeSession
 from tests.support.peers import BOUND, Lab, turns
 

@@ -96,7 +96,7 @@ async def test_a_process_that_cannot_be_seen_is_not_watched(process_id: Any) -> 
         await daemon.greet(processId=process_id)
         assert (await daemon.call(1, "fake/echo"))["result"] == {}
         daemon.close_stdin()
-        assert await daemon.wait() == 0
+        assert await daemon.wait() == 1
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ async def test_at_the_end_of_input_every_request_is_answered() -> None:
         }
         assert answers[3]["result"] == {"n": 3}
         assert len(answers[5]["result"]) == 3_000_000
-        assert await daemon.wait() == 0
+        assert await daemon.wait() == 1
 
 
 async def test_a_thread_that_is_stuck_does_not_keep_the_process() -> None:
@@ -170,7 +170,7 @@ async def test_a_thread_that_is_stuck_does_not_keep_the_process() -> None:
         await daemon.ask(1, "fake/stuck")
         daemon.close_stdin()
         assert (await daemon.next())["error"]["code"] == -32800
-        assert await daemon.wait() == 0
+        assert await daemon.wait() == 1
 
 
 async def test_the_last_answers_are_written_and_the_session_closed() -> None:

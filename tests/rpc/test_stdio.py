@@ -19,7 +19,7 @@ async def test_nothing_is_written_before_the_first_answer() -> None:
         daemon.close_stdin()
         assert await daemon.read_rest() == b""
         assert daemon.received.startswith(b"Content-Length: ")
-        assert await daemon.wait() == 0
+        assert await daemon.wait() == 1
         assert daemon.stderr == ""
 
 
@@ -231,7 +231,7 @@ def test_a_client_that_does_not_read_stderr_stops_nothing() -> None:
         daemon.stdin.close()
         answers = daemon.stdout.read()
         assert answers.count(b'"error"') == 1000
-        assert daemon.wait(60) == 0
+        assert daemon.wait(60) == 1
         logged = daemon.stderr.read()
         assert logged.startswith(b"ERROR promptkit_rpc.rpc.peer: fake/crash raised KeyError\n")
         assert logged.count(b"KeyError") < 1000
@@ -242,7 +242,10 @@ def test_files_serve_as_well_as_pipes(tmp_path: Path) -> None:
     source, sink = tmp_path / "in", tmp_path / "out"
     source.write_bytes(request(0, "initialize") + request(1, "fake/big", {"size": 500_000}))
     with source.open("rb") as given, sink.open("wb") as taken:
-        subprocess.run(COMMAND, stdin=given, stdout=taken, cwd=PROJECT, check=True, timeout=60)
+        done = subprocess.run(
+            COMMAND, stdin=given, stdout=taken, cwd=PROJECT, check=False, timeout=60
+        )
+    assert done.returncode == 1  # the client never said `exit`
     assert len(sink.read_bytes()) > 500_000
     assert sink.read_bytes().startswith(b"Content-Length: ")
 
@@ -260,10 +263,10 @@ def test_an_absent_stdout_is_told() -> None:
 
 
 def test_the_null_device_as_input_ends_the_daemon_at_once() -> None:
-    """R-12: exit 0, no loop, no word."""
+    """R-12: exit 1, no loop, no word."""
     for redirected in ("</dev/null", "<&-"):
         done = subprocess.run(
             ["/bin/sh", "-c", f'exec "$@" {redirected}', "sh", *COMMAND],
             cwd=PROJECT, capture_output=True, check=False, timeout=60,
         )  # fmt: skip
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), redirected
+        assert (done.returncode, done.stdout, done.stderr) == (1, b"", b""), redirected
