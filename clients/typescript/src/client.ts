@@ -72,9 +72,14 @@ export class Client implements Closable {
     });
     const { generate, credential } = handlers;
     if (generate)
-      this.#answer("promptkit/backend/generate", (params, context) =>
-        generate(params, { ...context, piece: this.#pieces(params.partialResultToken) }),
-      );
+      this.#answer("promptkit/backend/generate", async (params, context) => {
+        const pieces = new Pieces(wire, params.partialResultToken);
+        try {
+          return await generate(params, { ...context, piece: (text) => pieces.send(text) });
+        } finally {
+          await pieces.sent;
+        }
+      });
     if (credential)
       this.#answer("promptkit/credential/get", async ({ name }, context) => ({
         credential: (await credential(name, context)) ?? null,
@@ -205,16 +210,26 @@ export class Client implements Closable {
     this.#registered.push(this.#wire.onRequest(method, serve));
   }
 
-  #pieces(token: string | number | null | undefined): (text: string) => void {
-    if (token === undefined || token === null) return () => {};
-    return (text) => {
-      // A lost connection is told to whoever waits for an answer, not to a piece of one.
-      this.#wire.sendNotification("$/progress", { token, value: { text } }).catch(() => {});
-    };
-  }
-
   #name(): string {
     this.#names += 1;
     return `promptkit-${this.#names}`;
+  }
+}
+
+/** The pieces of one answer; all are on their way before the answer itself is. */
+class Pieces {
+  sent: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly wire: Wire,
+    readonly token: string | number | null | undefined,
+  ) {}
+
+  send(text: string): void {
+    const { token } = this;
+    if (token === undefined || token === null) return;
+    const sending = this.wire.sendNotification("$/progress", { token, value: { text } });
+    // A lost connection is told to whoever waits for an answer, not to a piece of one.
+    this.sent = Promise.allSettled([this.sent, sending]).then(() => {});
   }
 }
