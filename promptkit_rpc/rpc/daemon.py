@@ -1,6 +1,7 @@
 """One client on this process's standard streams, from the first frame to an orderly end."""
 
 import asyncio
+import gc
 import os
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,7 @@ _WATCH = 1.0
 def run(started: Started, factory: SessionFactory) -> int:
     """Serves until the end, and returns the exit code."""
     log.install()
+    gc.freeze()  # what is loaded stays, so no collection need walk over it
     # Not asyncio.run: at its end it waits for threads, which a stuck one would never let it.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

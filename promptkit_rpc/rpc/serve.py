@@ -46,6 +46,8 @@ def serve(
             code = run(started, (load or _session)())
     except BrokenPipeError:  # nobody reads the answer to the first frame
         pass
+    except Exception as error:  # noqa: BLE001 - the process ends here, threads or no threads
+        sys.excepthook(type(error), error, error.__traceback__)
     if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - it may be closed
         sys.stderr.flush()
     os._exit(code)  # a thread that is stuck cannot keep the process so

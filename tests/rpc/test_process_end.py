@@ -173,6 +173,14 @@ async def test_a_thread_that_is_stuck_does_not_keep_the_process() -> None:
         assert await daemon.wait() == 1
 
 
+async def test_a_daemon_that_cannot_load_says_so_and_ends() -> None:
+    """R-12: whatever threads there are."""
+    async with fake({"FAKE_BROKEN": "1"}) as daemon:
+        await daemon.greet()
+        assert await daemon.wait() == 1
+        assert "ZeroDivisionError" in daemon.stderr
+
+
 async def test_the_last_answers_are_written_and_the_session_closed() -> None:
     """R-12: also when the client is slow to read them."""
     async with fake({"FAKE_FAREWELL": "1"}) as daemon:

@@ -110,12 +110,17 @@ class FakeSession:
 def main() -> None:
     """Serves; `FAKE_OPTIONS` holds the options as JSON, `FAKE_OLD` an older kernel.
 
-    With `FAKE_FAREWELL` the session says when it is closed.
+    With `FAKE_FAREWELL` the session says when it is closed; `FAKE_BROKEN` loads none.
     """
-    from promptkit_rpc.rpc.serve import Options, serve  # noqa: PLC0415 - the daemon's process only
+    # ruff: noqa: PLC0415 - only the daemon's process needs these
+    from promptkit_rpc.rpc.serve import serve
+    from promptkit_rpc.rpc.started import Options
 
     if "FAKE_OLD" in os.environ:
         del os.pidfd_open
+    if "FAKE_BROKEN" in os.environ:
+        threading.Thread(target=threading.Event().wait).start()
+        serve(None, lambda: 1 // 0)  # type: ignore[arg-type, return-value]
     serve(Options(**json.loads(os.environ.get("FAKE_OPTIONS", "{}"))), lambda: FakeSession)
 
 
