@@ -4,6 +4,7 @@
 # ruff: noqa: PLC0415
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -15,6 +16,8 @@ _VARIABLE = """a variable for the templates: NAME=TEXT, or NAME:=JSON for anythi
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 done, 1 failed, 2 wrongly called."""
+    if arguments is None:
+        _in_utf8()
     options = _parser().parse_args(arguments)
     match options.command:
         case "serve":
@@ -41,6 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from promptkit_rpc.demo.main import demo
 
             return demo(options.base_url, options.model, options.key_env)
+
+
+def _in_utf8() -> None:
+    """Starts over where a locale would have names of files read as anything but UTF-8."""
+    if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode and sys.executable:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - itself
 
 
 def _parser() -> argparse.ArgumentParser:
