@@ -3,13 +3,12 @@
 - A request gets exactly one answer, also when its handler crashes or its result is no JSON.
 - Ids of the two directions live in two tables; a message of one never touches the other.
 - A cancel sets the call's signal and no more: the handler ends itself, with the signal's error.
-- An answer to a request that was given up is dropped quietly, any other stray one is logged.
 """
 
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol, TypeGuard
 
@@ -18,6 +17,7 @@ from attrs import frozen
 from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.errors import Cancelled, PromptKitError
 from promptkit_rpc.rpc import messages
+from promptkit_rpc.rpc.asked import Asked
 from promptkit_rpc.rpc.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -115,9 +115,7 @@ class Peer:
         self._router = router
         self._to_error = to_error
         self._calls: dict[Id, Call] = {}
-        self._asked: dict[int, asyncio.Future[Any]] = {}
-        self._last_id = 0
-        self._lost = False
+        self._asked = Asked(outlet.send)
         self._cancels: Mapping[str, Receiver] = {
             "$/cancelRequest": self._cancel_id,
             "window/workDoneProgress/cancel": self._cancel_token,
@@ -140,7 +138,7 @@ class Peer:
             case Notification():
                 self._notified(message)
             case Answer():
-                self._answered(message)
+                self._asked.answered(message)
             case Refusal(ident, error):
                 self._fail(ident, error)
 
@@ -222,7 +220,9 @@ class Peer:
 
     # Outgoing
 
-    async def request(self, method: str, params: Any, signal: CancelSignal | None = None) -> Any:
+    def request(
+        self, method: str, params: Any, signal: CancelSignal | None = None
+    ) -> Coroutine[Any, Any, Any]:
         """Asks the other side and returns its result.
 
         Raises:
@@ -230,24 +230,7 @@ class Peer:
             ConnectionLost: it went away first.
             PromptKitError: the signal's own error; the other side was told to cancel.
         """
-        if signal is not None:
-            signal.check()
-        if self._lost:
-            raise ConnectionLost(_GONE)
-        ident = self._last_id + 1
-        body = messages.request(ident, method, params)
-        self._last_id = ident
-        answer = self._asked[ident] = asyncio.get_running_loop().create_future()
-        self._outlet.send(body)
-        remove = signal and signal.on_cancel(lambda: self._give_up(ident, signal.error))
-        try:
-            return await answer
-        except asyncio.CancelledError:
-            self._give_up(ident)
-            raise
-        finally:
-            if remove:
-                remove()
+        return self._asked.request(method, params, signal)
 
     def notify(self, method: str, params: Any) -> None:
         """Tells the other side something."""
@@ -256,27 +239,6 @@ class Peer:
     def room(self) -> Awaitable[None] | None:
         """None while more may be sent at once, else what to await before streaming on."""
         return self._outlet.room()
-
-    def _give_up(self, ident: int, error: Exception | None = None) -> None:
-        answer = self._asked.pop(ident, None)
-        if answer is None:
-            return
-        self.notify("$/cancelRequest", {"id": ident})
-        if error is not None and not answer.done():
-            answer.set_exception(error)
-
-    def _answered(self, answer: Answer) -> None:
-        ident = answer.id
-        waiting = self._asked.pop(ident, None) if type(ident) is int else None
-        if waiting is None:
-            late = type(ident) is int and 0 < ident <= self._last_id
-            _log.log(logging.DEBUG if late else logging.WARNING, "dropped an answer to no request")
-        elif waiting.done():
-            pass
-        elif answer.error is None:
-            waiting.set_result(answer.result)
-        else:
-            waiting.set_exception(answer.error)
 
     # The end
 
@@ -287,11 +249,7 @@ class Peer:
 
     def lose(self) -> None:
         """The other side is gone: what was asked of it fails with `ConnectionLost`."""
-        self._lost = True
-        asked, self._asked = self._asked, {}
-        for answer in asked.values():
-            if not answer.done():
-                answer.set_exception(ConnectionLost(_GONE))
+        self._asked.lose()
 
     async def settle(self, grace: float, patience: float) -> None:
         """Ends the connection: every request being served is answered.
@@ -316,7 +274,6 @@ class Peer:
             await asyncio.wait(tasks, timeout=bound)
 
 
-_GONE = "the other side of the connection is gone"
 _CLOSING = "the connection is closing"
 
 

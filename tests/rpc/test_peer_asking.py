@@ -276,4 +276,4 @@ async def test_a_signal_keeps_nothing_of_requests_that_are_over(end: str) -> Non
         await asyncio.wait([task])
         task.exception()
     assert signal._callbacks == {}  # pyright: ignore[reportPrivateUsage]
-    assert lab.peer._asked == {}  # pyright: ignore[reportPrivateUsage]
+    assert lab.peer._asked._open == {}  # pyright: ignore[reportPrivateUsage]
