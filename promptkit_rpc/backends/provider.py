@@ -3,6 +3,7 @@
 Nothing is awaited after the last byte of an answer. `timeouts.total` is the run's to keep.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 _FIRST_REDIRECT, _FIRST_ERROR = 300, 400
 _LOOKED_AT = 64 * 1024
+_AT_A_TIME = 16
+"""Events of a stream that are taken from what has come before other runs get their turn."""
 
 
 class StreamReader(Protocol):
@@ -156,9 +159,12 @@ class HttpBackend(ABC):
         pieces = redactor.pieces()
         bad: Refused | Unusable | None = None
         said = ""
+        taken = 0
         async for data in reply.events():
             if reader.done or bad is not None:
                 continue
+            taken += 1
+            await _paced(deltas, taken)
             try:
                 _push(pieces.feed(reader.feed(data)), deltas)
             except (Refused, Unusable) as error:
@@ -245,6 +251,16 @@ def _hide(failed: CallFailed, redactor: Redactor) -> None:
     text = redactor.text(error.message)
     if text != error.message:
         error.message, error.args, failed.args = text, (text,), (text,)
+
+
+async def _paced(deltas: Deltas | None, taken: int) -> None:
+    """Waits until an event may be passed on: much may have come at once, and for many runs."""
+    room = None if deltas is None else deltas.room()
+    if room is None and taken % _AT_A_TIME == 0:
+        await asyncio.sleep(0)
+    while room is not None:
+        await room
+        room = None if deltas is None else deltas.room()
 
 
 def _push(text: str, deltas: Deltas | None) -> None:

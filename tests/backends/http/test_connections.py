@@ -292,7 +292,8 @@ async def test_a_connection_that_was_held_back_is_heard_again_when_it_is_idle(
         backend, sink = openai(provider.url), Sink()
         sink.full = True
         running = asyncio.ensure_future(backend.generate(call(deltas=sink)))
-        await sink.until(1)
+        async with asyncio.timeout(BOUND):
+            await sink.asked.wait()
         rest.set()
         await settled()
         sink.space.set()
