@@ -15,6 +15,8 @@ HEAD = 4096
 """How much of a refused body is kept, in bytes: its id usually stands there."""
 
 _LENGTH_DIGITS = 20
+_TOKEN = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""What a header's name is made of, RFC 9110, section 5.6.2."""
 
 
 class Refused:
@@ -105,9 +107,14 @@ class Framer:
 
     def _read_field(self, line: bytes) -> None:
         name, colon, value = line.partition(b":")
-        if not colon:
-            raise _OutOfStep(f"a header line has no colon: {_shown(line)}")
-        match name.strip().lower():
+        name = name.strip()
+        if not colon or not name or name.translate(None, _TOKEN):
+            # JSON sent line by line, or the rest of a body that is longer than was said: it may
+            # hold anything, so it is not quoted.
+            raise _OutOfStep(
+                "a line is no header; each message needs a Content-Length, which counts bytes"
+            )
+        match name.lower():
             case b"content-length":
                 length = _length(value.strip())
                 if self._length not in (None, length):
