@@ -38,7 +38,8 @@ def run(options: argparse.Namespace) -> int:
         )
         result = asyncio.run(_run(request, Path(options.root), options.config))
     except PromptKitError as error:
-        place = f"{error.location}: " if error.location else ""
+        told = error.location is None or str(error.location) in error.message
+        place = "" if told else f"{error.location}: "
         print(f"promptkit-rpc run: {place}{error.message} ({error.kind.value})", file=sys.stderr)
         return 1
     except ValueError as error:
