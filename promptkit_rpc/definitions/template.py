@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_SECONDS = 20.0
 """How long one rendering may take, off the loop; steps are counted besides."""
-INLINE_SOURCE = 2_048
+INLINE_SOURCE = 1_024
 """Characters of a template that is compiled on the loop."""
 
 _LOADS = ("include", "import", "extends")

@@ -268,6 +268,15 @@ def test_a_broken_prompt_breaks_itself_only(ws: files.Workspace) -> None:
             catalog.prompt(prompt_id)
 
 
+def test_a_key_given_twice_spoils_a_prompt_that_could_be_used_otherwise(
+    ws: files.Workspace,
+) -> None:
+    """P-09."""
+    ws.write("prompts/b.prompt.yaml", "messages: [{role: user, role: user, content: x}]\n")
+    with pytest.raises(PromptInvalid, match="1:25: 'role' is there twice"):
+        Workspace(ws.root).current("b").prompt("b")
+
+
 def test_a_prompt_s_own_file_may_not_be_odd(ws: files.Workspace) -> None:
     """SEC-4."""
     (ws.root / "prompts/dir.prompt.yaml").mkdir()

@@ -8,7 +8,8 @@ import pytest
 
 from promptkit_rpc.definitions import template as engine
 from promptkit_rpc.definitions.sandbox import budget
-from promptkit_rpc.definitions.template import Template, render
+from promptkit_rpc.definitions.sandbox.engine import run
+from promptkit_rpc.definitions.template import Sandbox, Template, render
 from promptkit_rpc.errors import Location, TemplateFailed
 from tests.support.definitions import template
 
@@ -271,3 +272,33 @@ async def test_objects_of_the_host_show_what_they_hold_and_are_not_called() -> N
     for source in ("{{ g.gi_frame.f_globals }}", "{{ g }}", "{{ o.__dict__ }}"):
         await failure_of(template(source), {"o": one, "g": (i for i in [1])})
     assert not one.called
+
+
+async def test_functions_among_the_variables_are_not_called() -> None:
+    """SEC-2."""
+    calls: list[object] = []
+
+    def function(*args: object) -> str:
+        calls.append(args)
+        return "called"
+
+    class Callable:
+        def __call__(self) -> str:
+            return function()
+
+    variables = {"f": function, "c": Callable(), "t": Callable, "l": [function]}
+    for source in ("{{ f() }}", "{{ c() }}", "{{ t() }}", "{{ l[0](1) }}", "{{ l|map('f')|list }}"):
+        await failure_of(template(source), variables)
+    assert calls == []
+
+
+def test_compiling_does_nothing_beforehand() -> None:
+    """What is constant is paid for by the rendering as well."""
+    token = budget.BUDGET.set(budget.Budget())
+    try:
+        compiled = Sandbox().engine.compile("{{ 'a'|center(20) }}")
+        budget.BUDGET.set(budget.Budget(made=10))
+        with pytest.raises(budget.BudgetSpent):
+            run(compiled, {})
+    finally:
+        budget.BUDGET.reset(token)

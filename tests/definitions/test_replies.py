@@ -3,6 +3,8 @@
 import pytest
 
 from promptkit_rpc.definitions.settings import Fault, Match, Reply
+from promptkit_rpc.definitions.template import render
+from promptkit_rpc.errors import TemplateFailed
 from promptkit_rpc.generation import FinishReason
 from promptkit_rpc.jsontext import Json
 from promptkit_rpc.usage import TokenCounts
@@ -105,3 +107,14 @@ def test_what_a_reply_may_not_say(written: str, problem: str) -> None:
     assert settings is not None
     assert settings.backends == ()
     assert [one.split(": ", 1)[1] for one in problems] == [problem]
+
+
+@pytest.mark.parametrize("source", ["{{ ''.__class__ }}", "{{ 'a' * 10**9 }}", "{{ nope }}"])
+async def test_replies_are_templates_in_the_sandbox(source: str) -> None:
+    """P-01, P-03."""
+    (reply,) = replies_of(
+        f'backends: {{b: {{kind: scripted, replies: [{{content: "{source}"}}]}}}}'
+    )
+    assert reply.content is not None
+    with pytest.raises(TemplateFailed, match=r"promptkit\.yaml:1:\d+: "):
+        await render(reply.content, {"messages": []})

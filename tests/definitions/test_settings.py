@@ -274,6 +274,7 @@ def test_a_backend_of_another_kind_may_keep_its_keys() -> None:
     [
         ("temperature: -1", "'temperature' must be 0 or more"),
         ("temperature: .nan", "'temperature' must be a finite number"),
+        ("temperature: true", "'temperature' must be a number; this is true or false"),
         ("temperature: '1'", "'temperature' must be a number; this is text"),
         ("maxTokens: 0", "'maxTokens' must be 1 or more"),
         ("topP: 1.5", "'topP' must be 1 or less"),

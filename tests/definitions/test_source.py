@@ -125,6 +125,7 @@ def test_a_byte_order_mark_changes_nothing() -> None:
     assert read_bytes("f", PROMPT.encode("utf-16")) == plain_one
     assert read_bytes("f", b"\xfe\xff" + PROMPT.encode("utf-16-be")) == plain_one
     assert read_text("f", "\ufeff" + PROMPT) == plain_one
+    assert problems_of("\ufeffa: \x00") == problems_of("a: \x00")
 
 
 def test_line_ends_of_any_kind_are_line_feeds() -> None:

@@ -24,6 +24,8 @@ from promptkit_rpc.definitions.sandbox.values import Absent, Blank, is_a
 MAX_RANGE = 100_000
 """Numbers in one `range()`."""
 
+_SHOWN = 100
+
 
 class Undefined(Absent, jinja2.StrictUndefined):
     """A value that is not there: whatever is done with it fails, with its name."""
@@ -39,8 +41,9 @@ class Undefined(Absent, jinja2.StrictUndefined):
         if self._undefined_obj is utils.missing:
             name = self._undefined_name
             raise MissingValue(f"the variable {name!r} is not set; give it a value in `variables`")
-        kind = type(self._undefined_obj).__name__
-        raise MissingValue(f"there is no {self._undefined_name!r} in this {kind}")
+        kind, name = type(self._undefined_obj).__name__, self._undefined_name
+        shown = repr(name)[:_SHOWN] if is_a(name, str | int | float | None) else "such key"
+        raise MissingValue(f"there is no {shown} in this {kind}")
 
     def _failing(self, *_: Any) -> Any:
         self.fail()
