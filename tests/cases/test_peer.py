@@ -105,7 +105,7 @@ async def test_where_the_next_frame_begins_is_never_guessed(tmp_path: Path) -> N
 
     async def ended(root: Path, head: bytes) -> None:
         async with RawDaemon(root) as daemon:
-            hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}
+            hello: Json = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {}}
             good = {"jsonrpc": "2.0", "id": 1, "method": "promptkit/session/status"}
             await daemon.write(frame(hello) + frame(good) + head + frame(good | {"id": 2}))
             answers = [json.loads(await daemon.read_frame() or b"")["id"] for _ in range(2)]
