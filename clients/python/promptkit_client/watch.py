@@ -86,6 +86,8 @@ async def watch(
     `async with watch(client.run, "hello", variables={…}) as running:` then iterate over it, its
     `events` or its `deltas`, and await it for the result. Leaving the block early cancels it.
     """
+    if taken := {"on_event", "on_text", "cancel"} & options.keys():
+        raise TypeError(f"watch sets {', '.join(sorted(taken))} itself; iterate, or call cancel()")
 
     def call(**watched: Any) -> Coroutine[Any, Any, T]:
         return method(*arguments, **{**options, **watched})  # type: ignore[arg-type]

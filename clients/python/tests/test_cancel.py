@@ -157,7 +157,8 @@ async def test_a_callback_hears_of_the_cancel_and_is_waited_for(client: Client) 
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0)
+            for _step in range(50):  # takes its time to clean up
+                await asyncio.sleep(0)
             ended.set()
         raise AssertionError
 

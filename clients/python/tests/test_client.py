@@ -104,6 +104,21 @@ async def test_an_observer_that_raises_ends_the_run_with_its_error(client: Clien
     assert (await client.status()).runs.active == 0
 
 
+async def test_an_observer_that_raises_ends_a_run_that_would_go_on(samples: Path) -> None:
+    async def generate(_: GenerateParams) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    def observe(seen: Observation) -> None:
+        if seen.event.kind == "attemptStarted":
+            raise ZeroDivisionError
+
+    async with connect(samples, generate=generate) as client, asyncio.timeout(60):
+        with pytest.raises(ZeroDivisionError):
+            await client.run("hello", variables=ADA, profile="host", on_event=observe)
+        assert (await client.status()).runs.active == 0
+
+
 async def test_a_watched_run_may_be_read_twice_and_after_its_end(client: Client) -> None:
     async with watch(client.run, "hello", variables=ADA) as running:
         done = await running
@@ -189,3 +204,9 @@ async def test_a_limit_in_seconds_is_one_in_milliseconds(samples: Path) -> None:
 async def test_an_unknown_option_is_refused_by_name(client: Client) -> None:
     with pytest.raises(TypeError, match="varables"):
         await client.run("hello", varables=ADA)  # type: ignore[call-arg]  # the point
+
+
+async def test_watching_leaves_no_function_uncalled(client: Client) -> None:
+    with pytest.raises(TypeError, match="watch sets on_event itself"):
+        async with watch(client.run, "hello", on_event=print):
+            pass

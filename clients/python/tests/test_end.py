@@ -51,7 +51,7 @@ def number(file: Path) -> int:
 
 async def killed(samples: Path, pid_file: Path, *, nested: bool) -> None:
     """A coordination and a run are open when the server is killed."""
-    called, gate = asyncio.Event(), asyncio.Event()
+    called, gate, left = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def generate(_: GenerateParams) -> str:
         await gate.wait()
@@ -63,10 +63,13 @@ async def killed(samples: Path, pid_file: Path, *, nested: bool) -> None:
 
         async def next_action(_: Turn) -> Action:
             called.set()
-            if nested:
-                await client.run("hello", variables=ADA, profile="host")
-            else:
-                await gate.wait()
+            try:
+                if nested:
+                    await client.run("hello", variables=ADA, profile="host")
+                else:
+                    await gate.wait()
+            finally:
+                left.set()
             return STOP
 
         run = asyncio.create_task(client.run("hello", variables=ADA, profile="host"))
@@ -76,6 +79,7 @@ async def killed(samples: Path, pid_file: Path, *, nested: bool) -> None:
         for task in (run, branch):
             with pytest.raises(ConnectionLost, match="exit code -9"):
                 await task
+        assert left.is_set()
         with pytest.raises(ConnectionLost):
             await client.status()
 
@@ -95,13 +99,19 @@ async def test_a_server_that_is_killed_fails_what_is_open(
         "say(b'Content-Length: 3\\r\\n\\r\\n{]}'); time.sleep(100)",
         "say(b'Content-Length: 2\\r\\n\\r\\n[]'); time.sleep(100)",
         "say(b'Content-Length: 9\\r\\n\\r\\n{}')",
-        "import os, subprocess; subprocess.Popen(['sleep', '9'], stderr=-3); os._exit(3)",
         "sys.exit(0)",
     ],
 )
 async def test_a_server_that_says_nonsense_or_ends_fails_what_is_open(then: str) -> None:
     async with asyncio.timeout(60), connect(command=fake(then), patience=0.2) as client:
         with pytest.raises(ConnectionLost):
+            await client.status()
+
+
+async def test_the_end_of_a_server_is_noticed_though_its_child_holds_the_pipes() -> None:
+    leaves = "import os, subprocess; subprocess.Popen(['sleep', '30'], stderr=-3); os._exit(3)"
+    async with asyncio.timeout(60), connect(command=fake(leaves)) as client:
+        with pytest.raises(ConnectionLost, match=r"the server has ended \(exit code 3\)"):
             await client.status()
 
 
