@@ -39,7 +39,10 @@ function type(schema) {
   const either = schema.anyOf ?? schema.oneOf;
   if (either) return either.map(type).join(" | ");
   if (schema.type === undefined) return "unknown";
-  return [schema.type].flat().map((one) => plain(one, schema)).join(" | ");
+  return [schema.type]
+    .flat()
+    .map((one) => plain(one, schema))
+    .join(" | ");
 }
 
 function plain(name, schema) {

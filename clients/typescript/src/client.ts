@@ -4,7 +4,13 @@ import { CancellationTokenSource, type CancellationToken, ProgressType } from "v
 import { answered, Cancelled, received, REQUEST_CANCELLED } from "./errors.js";
 import { type Delta, type Following, live, type Live } from "./live.js";
 import type * as protocol from "./protocol.js";
-import type { ClientRequests, ServerRequests, WorkDoneBegin, WorkDoneEnd, WorkDoneReport } from "./protocol.js";
+import type {
+  ClientRequests,
+  ServerRequests,
+  WorkDoneBegin,
+  WorkDoneEnd,
+  WorkDoneReport,
+} from "./protocol.js";
 
 /** What a connection must offer. `MessageConnection` and VS Code's `LanguageClient` both do. */
 export interface Wire {

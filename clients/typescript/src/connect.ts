@@ -85,7 +85,9 @@ export async function connect(options: ConnectOptions = {}): Promise<Session> {
     await once(server, "spawn");
   } catch (error) {
     const hint = "install it with `pip install promptkit-rpc`, or give its path as `command`";
-    throw new ServerMissing(`cannot start ${command}: ${(error as Error).message}; ${hint}`, { cause: error });
+    throw new ServerMissing(`cannot start ${command}: ${(error as Error).message}; ${hint}`, {
+      cause: error,
+    });
   }
   server.stdin.on("error", () => {}); // the connection notices by the end of the output
   const connection = createMessageConnection(server.stdout, server.stdin);

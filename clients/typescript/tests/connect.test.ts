@@ -42,7 +42,10 @@ test("a program that ends at once is told with its last words", async () => {
 });
 
 test("a refused initialize is the server's own error", async () => {
-  await assert.rejects(connect({ ...server, root: "", config: "" }), { code: -32602, kind: "requestInvalid" });
+  await assert.rejects(connect({ ...server, root: "", config: "" }), {
+    code: -32602,
+    kind: "requestInvalid",
+  });
 });
 
 test("a server that dies rejects what waits, and what comes later", async (t) => {

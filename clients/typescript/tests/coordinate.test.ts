@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { CallbackFailed, type NextParams, type NextResult, RequestFailed, type Session } from "../src/index.js";
+import {
+  CallbackFailed,
+  type NextParams,
+  type NextResult,
+  RequestFailed,
+  type Session,
+} from "../src/index.js";
 import { aborted, gate, open } from "./support.js";
 
 const STOP: NextResult = { action: "stop" };

@@ -158,10 +158,7 @@ test("a prepared run shows what it will send, and is executed once", async (t) =
 test("progress for people tells of a repair", async (t) => {
   const session = await open(t);
   const steps: string[] = [];
-  const result = await session.run(
-    { promptId: "fix" },
-    { onProgress: (step) => steps.push(step.kind) },
-  );
+  const result = await session.run({ promptId: "fix" }, { onProgress: (step) => steps.push(step.kind) });
   assert.equal(result.repairs, 1);
   assert.deepEqual(result.structured, { name: "a" });
   assert.equal(steps[0], "begin");

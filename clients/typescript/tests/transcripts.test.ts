@@ -25,7 +25,10 @@ const LIFE = ["initialize", "initialized", "shutdown", "exit"];
 for (const file of readdirSync(folder).filter((name) => name.endsWith(".jsonl")))
   test(`${file} is played through the public calls`, async (t) => {
     const text = readFileSync(join(folder, file), "utf8");
-    const lines = text.trimEnd().split("\n").map((line) => JSON.parse(line) as Line);
+    const lines = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Line);
     const player = new Player(lines);
     const args = [join(checkout, "tests/transcripts/play.py"), join(folder, file)];
     const log: string[] = [];
@@ -131,7 +134,11 @@ class Player {
       case "promptkit/prepared/execute":
         return session.execute(request.preparedId, options);
       case "promptkit/coordinate":
-        return session.coordinate(request as CoordinateRequest, (_, context) => this.answer(context), options);
+        return session.coordinate(
+          request as CoordinateRequest,
+          (_, context) => this.answer(context),
+          options,
+        );
       default:
         return session.request(method as "promptkit/session/status", request, options);
     }

@@ -24,7 +24,10 @@ export class Activity {
   }
 
   /** Makes a call under a progress notification; throws what it throws. */
-  async follow<T>(title: string, make: (options: CallOptions & { signal: AbortSignal }) => Promise<T>): Promise<T> {
+  async follow<T>(
+    title: string,
+    make: (options: CallOptions & { signal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
     const call = { title, controller: new AbortController() };
     const { signal } = call.controller;
     this.#calls.add(call);

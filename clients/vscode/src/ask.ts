@@ -16,14 +16,23 @@ export async function prompts(client: Client): Promise<Choice<string>[]> {
 }
 
 /** The prompt that a definition file is, if it is one. */
-export async function promptAt(client: Client, file: vscode.Uri, root: vscode.Uri): Promise<string | undefined> {
+export async function promptAt(
+  client: Client,
+  file: vscode.Uri,
+  root: vscode.Uri,
+): Promise<string | undefined> {
   const { items } = await client.request("promptkit/prompt/list", {});
   const at = (path: string) => vscode.Uri.joinPath(root, path).toString();
   return items.find(({ location }) => at(location.file) === file.toString())?.name;
 }
 
 /** A held exchange; `first` stands at the top. */
-export function exchange(ui: Ui, exchanges: Exchanges, title: string, first?: Node): Promise<Node | undefined> {
+export function exchange(
+  ui: Ui,
+  exchanges: Exchanges,
+  title: string,
+  first?: Node,
+): Promise<Node | undefined> {
   const nodes = exchanges.held.filter((node) => node !== first);
   const items = [...(first ? [first] : []), ...nodes].map((node) => ({
     label: node.promptId,
@@ -60,7 +69,12 @@ interface Shape {
   description?: string;
 }
 
-async function value(ui: Ui, promptId: string, declared: VariableInspection, signal?: AbortSignal): Promise<Answer> {
+async function value(
+  ui: Ui,
+  promptId: string,
+  declared: VariableInspection,
+  signal?: AbortSignal,
+): Promise<Answer> {
   const shape: Shape = typeof declared.schema === "boolean" ? {} : declared.schema;
   const options = shape.enum ?? (shape.type === "boolean" ? [true, false] : undefined);
   const title = `${promptId}: ${declared.name}`;
@@ -69,7 +83,8 @@ async function value(ui: Ui, promptId: string, declared: VariableInspection, sig
   return cancellable(signal, async (token): Promise<Answer> => {
     if (options) {
       const items: Choice<Answer>[] = options.map((one) => ({ label: text(one), value: { value: one } }));
-      if (!declared.required) items.unshift({ label: `Default: ${text(declared.default)}`, value: "default" });
+      if (!declared.required)
+        items.unshift({ label: `Default: ${text(declared.default)}`, value: "default" });
       return ui.pick(items, { title, placeHolder: prompt }, token);
     }
     const check = (given: string) => (given || declared.required ? read(given, shape).problem : undefined);
@@ -87,7 +102,8 @@ function read(given: string, { type }: Shape): { value?: unknown; problem?: stri
     const value: unknown = JSON.parse(given);
     if (type === "integer" && !Number.isInteger(value)) return { problem: "A whole number is needed." };
     if (type === "number" && typeof value !== "number") return { problem: "A number is needed." };
-    if (type === "array" && !Array.isArray(value)) return { problem: 'A JSON array is needed, such as ["one", "two"].' };
+    if (type === "array" && !Array.isArray(value))
+      return { problem: 'A JSON array is needed, such as ["one", "two"].' };
     return { value };
   } catch {
     if (type === undefined) return { value: given };

@@ -19,7 +19,16 @@ export class Secrets {
   }
 }
 
-const WRITES: readonly PropertyKey[] = ["append", "appendLine", "replace", "trace", "debug", "info", "warn", "error"];
+const WRITES: readonly PropertyKey[] = [
+  "append",
+  "appendLine",
+  "replace",
+  "trace",
+  "debug",
+  "info",
+  "warn",
+  "error",
+];
 
 /** The same channel; whatever is written is redacted first. */
 export function redacting(channel: vscode.LogOutputChannel, secrets: Secrets): vscode.LogOutputChannel {
@@ -31,7 +40,9 @@ export function redacting(channel: vscode.LogOutputChannel, secrets: Secrets): v
       return (first: unknown, ...rest: unknown[]) =>
         member.apply(
           target,
-          [first, ...rest].map((one) => secrets.redact(one instanceof Error ? String(one.stack) : String(one))),
+          [first, ...rest].map((one) =>
+            secrets.redact(one instanceof Error ? String(one.stack) : String(one)),
+          ),
         );
     },
   });

@@ -73,7 +73,10 @@ class Branch {
     signal.throwIfAborted();
     if (!variables) return STOP;
     if (remainingTurns > 0)
-      this.#last = { promptId, answer: await documents.answer(promptId, inspection.output.format !== "text") };
+      this.#last = {
+        promptId,
+        answer: await documents.answer(promptId, inspection.output.format !== "text"),
+      };
     return { action: "continue", request: { promptId, variables } };
   }
 
@@ -82,7 +85,11 @@ class Branch {
     const last = this.#last;
     if (undelivered && last) runs.keep(last.promptId, undelivered, last.answer);
     else last?.answer.fail(outcome);
-    const told = { stopped: "The branch was stopped.", exhausted: "The branch has used up its turns.", cancelled: "The branch was cancelled." };
+    const told = {
+      stopped: "The branch was stopped.",
+      exhausted: "The branch has used up its turns.",
+      cancelled: "The branch was cancelled.",
+    };
     void ui.say(undelivered ? `${told[outcome]} Its last answer had come, and was kept.` : told[outcome]);
   }
 

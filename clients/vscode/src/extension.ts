@@ -55,7 +55,11 @@ export function activate(context: vscode.ExtensionContext): Api {
   const picked = async (given: unknown, title: string, first?: Node) =>
     isNode(given) ? given : ask.exchange(ui, exchanges, title, first);
   const go = async (client: Client, given: unknown, node: Node | undefined) =>
-    node && runs.run(client, { ...(isNode(given) ? {} : await wanted(client, given, undefined)), continueFrom: node.runId });
+    node &&
+    runs.run(client, {
+      ...(isNode(given) ? {} : await wanted(client, given, undefined)),
+      continueFrom: node.runId,
+    });
 
   context.subscriptions.push(
     server,
@@ -63,12 +67,16 @@ export function activate(context: vscode.ExtensionContext): Api {
     status,
     viewOf(exchanges),
     command("run", async (client, given) => runs.run(client, await wanted(client, given, server.root))),
-    command("preview", async (client, given) => runs.preview(client, await wanted(client, given, server.root))),
+    command("preview", async (client, given) =>
+      runs.preview(client, await wanted(client, given, server.root)),
+    ),
     command("continueLast", async (client, given) => {
       if (!exchanges.latest) return ui.say("There is no exchange yet. Run a prompt first.");
       return go(client, given, exchanges.latest);
     }),
-    command("continue", async (client, given) => go(client, given, await picked(given, "Continue an exchange"))),
+    command("continue", async (client, given) =>
+      go(client, given, await picked(given, "Continue an exchange")),
+    ),
     command("branch", async (client, given) => {
       // Another answer beside the latest one is what is mostly wanted: that is a branch from its parent.
       const parent = exchanges.get(exchanges.latest?.parentRunId ?? "");
@@ -91,7 +99,10 @@ export function activate(context: vscode.ExtensionContext): Api {
       await client.request("promptkit/exchange/release", { runId: node.runId });
       exchanges.release(node.runId);
     }),
-    command("group.create", async (client) => void ui.say(`Runs are collected by ${await groups.create(client)} from here on.`)),
+    command(
+      "group.create",
+      async (client) => void ui.say(`Runs are collected by ${await groups.create(client)} from here on.`),
+    ),
     command("group.show", (client) => groups.show(client)),
     command("credential.store", (client, given) => keys.store(typeof given === "string" ? given : client)),
     command("credential.delete", (client) => keys.delete(client)),
@@ -112,7 +123,9 @@ function isNode(given: unknown): given is Node {
 }
 
 async function menu(context: vscode.ExtensionContext, ui: Ui): Promise<void> {
-  const { commands } = (context.extension.packageJSON as { contributes: { commands: { command: string; title: string }[] } }).contributes;
+  const { commands } = (
+    context.extension.packageJSON as { contributes: { commands: { command: string; title: string }[] } }
+  ).contributes;
   const items = commands.filter(({ command }) => command !== "promptkit.menu");
   const choices = items.map(({ command, title }) => ({ label: title, value: command }));
   const chosen = await ui.pick(choices, { title: "PromptKit" });

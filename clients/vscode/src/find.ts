@@ -31,7 +31,9 @@ function expand(command: string, root: vscode.WorkspaceFolder): string {
 
 function resolve(command: string): string {
   const extensions = process.platform === "win32" ? (process.env.PATHEXT ?? ".EXE").split(";") : [];
-  const places = isAbsolute(command) ? [command] : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, command));
+  const places = isAbsolute(command)
+    ? [command]
+    : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, command));
   const found = places.flatMap((place) => [place, ...extensions.map((end) => place + end)]).find(executable);
   if (found) return found;
   throw new NotFound(

@@ -28,7 +28,8 @@ export class Groups {
   async show(client: Client): Promise<void> {
     await this.join(client);
     const items = this.#ids.map((id) => ({ label: id, value: id })).reverse();
-    const groupId = items.length === 1 ? this.#ids[0] : await this.ui.pick(items, { title: "Usage of which group?" });
+    const groupId =
+      items.length === 1 ? this.#ids[0] : await this.ui.pick(items, { title: "Usage of which group?" });
     if (!groupId) return;
     const snapshot = await client.request("promptkit/group/snapshot", { groupId });
     await this.documents.show(`usage/${groupId}.promptkit`, text.group(groupId, snapshot));

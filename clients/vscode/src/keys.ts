@@ -60,7 +60,9 @@ export class Keys {
     );
     const names = [...new Set(sources.filter((name) => name !== undefined))];
     const other = { label: "Another name…", value: "" };
-    const chosen = await this.ui.pick([...names.map((name) => ({ label: name, value: name })), other], { title });
+    const chosen = await this.ui.pick([...names.map((name) => ({ label: name, value: name })), other], {
+      title,
+    });
     if (chosen !== "") return chosen;
     const check = (text: string) => (text.trim() ? undefined : "As in credential: {client: NAME}.");
     return (await this.ui.ask({ title, prompt: "The name that the settings give it", check }))?.trim();

@@ -39,10 +39,14 @@ async function choose(name: string): Promise<vscode.LanguageModelChat> {
   if (!first) throw new GenerationFailed("this editor offers no language model", { reason: "badRequest" });
   const chosen = ANY.includes(name)
     ? first
-    : models.find(({ id, family, vendor }) => [id, family, `${vendor}/${id}`, `${vendor}/${family}`].includes(name));
+    : models.find(({ id, family, vendor }) =>
+        [id, family, `${vendor}/${id}`, `${vendor}/${family}`].includes(name),
+      );
   if (chosen) return chosen;
   const names = models.map(({ id }) => id).join(", ");
-  throw new GenerationFailed(`this editor has no model ${name}; it has: ${names}, or say "any"`, { reason: "badRequest" });
+  throw new GenerationFailed(`this editor has no model ${name}; it has: ${names}, or say "any"`, {
+    reason: "badRequest",
+  });
 }
 
 /** The editor knows two roles: what is not the assistant's is the user's. */

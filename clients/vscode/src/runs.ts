@@ -33,10 +33,15 @@ export class Runs {
     const asked = await this.#complete(client, wanted);
     if (!asked) return undefined;
     const { request, json } = asked;
-    return this.#show(request, json, (options) => client.run(request, options), async (error) => {
-      const variables = await this.#more(error, request.variables ?? {});
-      return variables && this.run(client, { ...wanted, promptId: request.promptId, variables });
-    });
+    return this.#show(
+      request,
+      json,
+      (options) => client.run(request, options),
+      async (error) => {
+        const variables = await this.#more(error, request.variables ?? {});
+        return variables && this.run(client, { ...wanted, promptId: request.promptId, variables });
+      },
+    );
   }
 
   /** Shows what would be sent, and then sends exactly that or nothing. */
@@ -48,7 +53,8 @@ export class Runs {
       const { preparedId, details } = await client.prepare(request);
       await this.documents.show(`preview/${preparedId}.promptkit`, text.prepared(details));
       const chosen = await this.ui.say(`Nothing of ${request.promptId} was sent yet.`, "Send", "Discard");
-      if (chosen === "Send") return await this.#show(request, json, (options) => client.execute(preparedId, options));
+      if (chosen === "Send")
+        return await this.#show(request, json, (options) => client.execute(preparedId, options));
       await client.request("promptkit/prepared/discard", { preparedId });
     } catch (error) {
       const variables = await this.#more(error, request.variables ?? {});
@@ -67,7 +73,10 @@ export class Runs {
     void this.ui.warn(`The answer of ${promptId} breaks its contract. ${faults}`);
   }
 
-  async #complete(client: Client, wanted: Wanted): Promise<{ request: RunRequest; json: boolean } | undefined> {
+  async #complete(
+    client: Client,
+    wanted: Wanted,
+  ): Promise<{ request: RunRequest; json: boolean } | undefined> {
     const title = wanted.continueFrom ? "Continue with which prompt?" : "Run which prompt?";
     const promptId = wanted.promptId ?? (await this.ui.pick(await ask.prompts(client), { title }));
     if (!promptId) return undefined;
@@ -86,7 +95,8 @@ export class Runs {
     { promptId }: RunRequest,
     json: boolean,
     call: (options: CallOptions) => Promise<RunResult>,
-    again: (error: unknown) => Promise<RunResult | undefined> = async (error) => void (await this.activity.tell(error)),
+    again: (error: unknown) => Promise<RunResult | undefined> = async (error) =>
+      void (await this.activity.tell(error)),
   ): Promise<RunResult | undefined> {
     const answer = await this.documents.answer(promptId, json);
     try {
@@ -106,7 +116,8 @@ export class Runs {
     const lacks = error instanceof RequestFailed && error.kind === "templateFailed";
     const action = "Give Variables…";
     if ((await this.activity.tell(error, ...(lacks ? [action] : []))) !== action) return undefined;
-    const check = (text: string) => (object(text) ? undefined : 'A JSON object is needed, such as {"name": "Ada"}.');
+    const check = (text: string) =>
+      object(text) ? undefined : 'A JSON object is needed, such as {"name": "Ada"}.';
     const title = "Variables, as a JSON object";
     const value = JSON.stringify(given);
     const answer = await this.ui.ask({ title, value, check });
@@ -117,17 +128,20 @@ export class Runs {
 function object(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** What a command was called with: nothing, a definition file, an exchange of the tree, or our own. */
+/** What a command was called with: nothing, a definition file, the id of a prompt, or all that is wanted. */
 export async function wanted(client: Client, given: unknown, root: vscode.Uri | undefined): Promise<Wanted> {
   if (given instanceof vscode.Uri) {
     const promptId = root && (await ask.promptAt(client, given, root));
     return promptId ? { promptId } : {};
   }
+  if (typeof given === "string") return { promptId: given };
   return typeof given === "object" && given !== null ? (given as Wanted) : {};
 }

@@ -43,7 +43,10 @@ export class Server implements vscode.Disposable {
     const running = this.#running;
     // One that ended by itself is started anew by the language client.
     if (running?.language.state === State.Starting && !this.#starting)
-      return running.language.start().then(() => running.client, () => undefined);
+      return running.language.start().then(
+        () => running.client,
+        () => undefined,
+      );
     this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
     return this.#starting;
   }

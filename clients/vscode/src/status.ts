@@ -25,10 +25,13 @@ export class Status implements vscode.Disposable {
 
   #draw({ condition, problem, root }: Server, running: number): void {
     const busy = running > 0 && condition === "running";
-    const icon = busy || condition === "starting" ? "$(sync~spin)" : condition === "running" ? "$(check)" : "$(error)";
+    const icon =
+      busy || condition === "starting" ? "$(sync~spin)" : condition === "running" ? "$(check)" : "$(error)";
     this.item.text = `${icon} PromptKit${busy ? `: ${running} running` : ""}`;
     const well = condition === "running" || condition === "starting";
-    this.item.tooltip = well ? `PromptKit is ${condition}${root ? ` for ${root.fsPath}` : ""}` : problem || "PromptKit is stopped";
+    this.item.tooltip = well
+      ? `PromptKit is ${condition}${root ? ` for ${root.fsPath}` : ""}`
+      : problem || "PromptKit is stopped";
     this.item.backgroundColor = well ? undefined : new vscode.ThemeColor("statusBarItem.errorBackground");
   }
 }

@@ -15,7 +15,8 @@ export function exchange(details: ExchangeDetails): string {
 
 export function prepared(details: PreparedDetails): string {
   const { output } = details;
-  const schema = output.schema === undefined || output.schema === null ? "" : ` ${JSON.stringify(output.schema)}`;
+  const schema =
+    output.schema === undefined || output.schema === null ? "" : ` ${JSON.stringify(output.schema)}`;
   const facts: [string, unknown][] = [
     ["prompt", details.promptId],
     ["profile", details.profile],
@@ -43,7 +44,9 @@ export function group(name: string, snapshot: GroupSnapshot): string {
   ];
   return [
     name,
-    snapshot.complete ? "every run has ended" : `${open.length} of ${runs.length} runs have not ended; sums leave them out`,
+    snapshot.complete
+      ? "every run has ended"
+      : `${open.length} of ${runs.length} runs have not ended; sums leave them out`,
     "",
     ...counts.map(([what, count]) => `${what.padEnd(16)}${count}`),
     "",

@@ -16,7 +16,7 @@ const home = lodging({
   "editor.minimap.enabled": false,
   "window.commandCenter": false,
 });
-const slow = "- match: {contains: patience}\n  chunks: [\"Hold \", \"on.\"]\n  delay: 60\n";
+const slow = '- match: {contains: patience}\n  chunks: ["Hold ", "on."]\n  delay: 60\n';
 const replies = join(home.workspace, "replies.yaml");
 writeFileSync(replies, slow + readFileSync(replies, "utf8"));
 
@@ -119,7 +119,10 @@ async function widen() {
 }
 
 function status(text) {
-  return page.locator(".statusbar-item#promptkit-rpc\\.promptkit-rpc\\.promptkit").filter({ hasText: text }).waitFor();
+  return page
+    .locator(".statusbar-item#promptkit-rpc\\.promptkit-rpc\\.promptkit")
+    .filter({ hasText: text })
+    .waitFor();
 }
 
 /** Opens a file of the workspace by its name. */
@@ -152,5 +155,9 @@ async function answer(title, text) {
 /** Waits until an editor shows this line. The editor draws spaces that do not break. */
 function reads(text) {
   const words = text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(" ", "\\s");
-  return page.locator(".editor-instance .view-line").filter({ hasText: new RegExp(words) }).first().waitFor();
+  return page
+    .locator(".editor-instance .view-line")
+    .filter({ hasText: new RegExp(words) })
+    .first()
+    .waitFor();
 }

@@ -16,13 +16,19 @@ const { EDITOR_NODE, EDITOR_ENTRY, CHROMIUM, PROMPTKIT_PYTHON } = process.env;
 export function lodging(settings = {}) {
   const base = mkdtempSync(join(tmpdir(), "promptkit-vscode-"));
   const command = join(base, "promptkit-rpc");
-  writeFileSync(command, `#!/bin/sh\nPYTHONPATH="${checkout}" exec "${PROMPTKIT_PYTHON}" -m promptkit_rpc "$@"\n`);
+  writeFileSync(
+    command,
+    `#!/bin/sh\nPYTHONPATH="${checkout}" exec "${PROMPTKIT_PYTHON}" -m promptkit_rpc "$@"\n`,
+  );
   chmodSync(command, 0o755);
   const workspace = join(base, "workspace");
   run(command, ["init", workspace]);
   const machine = join(base, "data/Machine");
   mkdirSync(machine, { recursive: true });
-  writeFileSync(join(machine, "settings.json"), JSON.stringify({ "promptkit.server.command": command, ...settings }));
+  writeFileSync(
+    join(machine, "settings.json"),
+    JSON.stringify({ "promptkit.server.command": command, ...settings }),
+  );
   return { base, workspace, remove: () => rmSync(base, { recursive: true, force: true }) };
 }
 
@@ -34,9 +40,18 @@ export async function start({ base }) {
   const port = await freePort();
   const options = [
     ...["--bind-addr", `127.0.0.1:${port}`, "--auth", "none", "--reconnection-grace-time", "5"],
-    ...["--disable-telemetry", "--disable-update-check", "--disable-workspace-trust", "--disable-getting-started-override"],
+    ...[
+      "--disable-telemetry",
+      "--disable-update-check",
+      "--disable-workspace-trust",
+      "--disable-getting-started-override",
+    ],
   ];
-  const server = spawn(EDITOR_NODE, [EDITOR_ENTRY, ...folders, ...options], { env, stdio: "pipe", detached: true });
+  const server = spawn(EDITOR_NODE, [EDITOR_ENTRY, ...folders, ...options], {
+    env,
+    stdio: "pipe",
+    detached: true,
+  });
   let log = "";
   for (const stream of [server.stdout, server.stderr]) stream.on("data", (text) => (log += text));
   await new Promise((ready, failed) => {
@@ -58,14 +73,18 @@ export async function start({ base }) {
 
 /** A window of a browser, English and of one size. */
 export async function browse() {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
   const context = await browser.newContext({ viewport: { width: 1200, height: 700 }, locale: "en-US" });
   return { browser, page: await context.newPage() };
 }
 
 function run(command, args, env = process.env) {
   const done = spawnSync(command, args, { env, encoding: "utf8" });
-  if (done.status !== 0) throw new Error(`${command} ${args.join(" ")}\n${done.error ?? ""}${done.stdout}${done.stderr}`);
+  if (done.status !== 0)
+    throw new Error(`${command} ${args.join(" ")}\n${done.error ?? ""}${done.stdout}${done.stderr}`);
 }
 
 function freePort() {

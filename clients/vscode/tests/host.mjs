@@ -15,7 +15,10 @@ try {
   await page.addInitScript(allowTests);
   await page.goto(`${editor.url}/?${query(home.workspace)}`);
   // The editor asks once whether the extension may use the model of another extension.
-  page.getByRole("button", { name: "Allow", exact: true }).click({ timeout: LIMIT_MS }).catch(() => {});
+  page
+    .getByRole("button", { name: "Allow", exact: true })
+    .click({ timeout: LIMIT_MS })
+    .catch(() => {});
   const late = new Promise((resolve) => setTimeout(resolve, LIMIT_MS, 1).unref());
   code = await Promise.race([finished, late]);
   if (code === 0) checkLogs(join(home.base, "data/logs"));
@@ -29,7 +32,8 @@ process.exit(code);
 
 /** Only what the tests say; the editor's own log comes the same way. */
 function print(text) {
-  for (const line of text.split("\n")) if (line.startsWith("[test] ")) console.log(line.slice("[test] ".length));
+  for (const line of text.split("\n"))
+    if (line.startsWith("[test] ")) console.log(line.slice("[test] ".length));
 }
 
 /** The messages were traced, and no log holds the key of the tests. */

@@ -63,7 +63,9 @@ describe("keys", () => {
     const { port } = provider.address() as AddressInfo;
     const settings = await vscode.workspace.fs.readFile(file("promptkit.yaml"));
     const keyed = `kind: openai, baseUrl: "http://127.0.0.1:${port}/v1", credential: {client: vault}`;
-    const text = settings.toString().replace("profiles:", `  keyed: {${keyed}}\nprofiles:\n  keyed: {backend: keyed, model: m}`);
+    const text = settings
+      .toString()
+      .replace("profiles:", `  keyed: {${keyed}}\nprofiles:\n  keyed: {backend: keyed, model: m}`);
     await write("promptkit.yaml", text);
     await vscode.workspace.getConfiguration("promptkit").update("trace.server", "verbose");
     const { api, person } = await fresh();

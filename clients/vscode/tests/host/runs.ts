@@ -60,14 +60,21 @@ describe("runs", () => {
     const second = api.exchanges.latest!;
     assert.equal(second.parentRunId, first.runId);
     // Branching offers the parent of the latest first: another answer beside it.
-    const person = new Person(api, [({ labels }) => labels[0], "research/investigate", "What should be done first?"]);
+    const person = new Person(api, [
+      ({ labels }) => labels[0],
+      "research/investigate",
+      "What should be done first?",
+    ]);
     await command("branch");
     person.done();
     const third = api.exchanges.latest!;
     assert.equal(third.parentRunId, first.runId);
     new Person(api, [second.runId, "research/investigate", "Can it wait?"]);
     await command("continue");
-    const tree = (node = first): unknown => [node.opening, ...api.exchanges.getChildren(node).map(tree as never)];
+    const tree = (node = first): unknown => [
+      node.opening,
+      ...api.exchanges.getChildren(node).map(tree as never),
+    ];
     assert.deepEqual(api.exchanges.getChildren(), [first]);
     assert.deepEqual(tree(), [
       ANSWER,

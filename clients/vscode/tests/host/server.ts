@@ -18,7 +18,10 @@ describe("the server", () => {
     const missing = until(api.server.onDidChange, () => api.server.condition === "missing");
     await settings().update("command", "promptkit-not-installed", scope);
     await missing;
-    assert.match(person.told[0]!, /promptkit-not-installed.*pip install promptkit-rpc.*promptkit\.server\.command/);
+    assert.match(
+      person.told[0]!,
+      /promptkit-not-installed.*pip install promptkit-rpc.*promptkit\.server\.command/,
+    );
     assert.match(api.status.item.text, /error/);
     const running = until(api.server.onDidChange, () => api.server.condition === "running");
     await settings().update("command", undefined, scope);

@@ -11,7 +11,10 @@ export async function extension(): Promise<Api> {
 }
 
 /** An answer: to a choice by its label, to a question by its text; undefined leaves it. */
-export type Reply = string | undefined | ((asked: { title: string; labels: string[]; token?: vscode.CancellationToken | undefined }) => unknown);
+export type Reply =
+  | string
+  | undefined
+  | ((asked: { title: string; labels: string[]; token?: vscode.CancellationToken | undefined }) => unknown);
 
 export class Person {
   readonly told: string[] = [];
@@ -31,10 +34,16 @@ export class Person {
     assert.deepEqual(this.#replies, []);
   }
 
-  async #pick<T>(items: readonly Choice<T>[], title: string, token?: vscode.CancellationToken): Promise<T | undefined> {
+  async #pick<T>(
+    items: readonly Choice<T>[],
+    title: string,
+    token?: vscode.CancellationToken,
+  ): Promise<T | undefined> {
     const labels = items.map(({ label }) => label);
     const reply = await this.#reply(title, labels, token);
-    const chosen = items.find(({ label, description }) => [label, description ?? label].includes(reply ?? ""));
+    const chosen = items.find(({ label, description }) =>
+      [label, description ?? label].includes(reply ?? ""),
+    );
     assert(chosen || reply === undefined, `${title}: nothing is labelled ${reply} in ${labels}`);
     return chosen?.value;
   }
@@ -51,11 +60,16 @@ export class Person {
     return typeof next === "string" && actions.includes(next) ? (this.#replies.shift() as string) : undefined;
   }
 
-  async #reply(title: string, labels: string[], token?: vscode.CancellationToken): Promise<string | undefined> {
+  async #reply(
+    title: string,
+    labels: string[],
+    token?: vscode.CancellationToken,
+  ): Promise<string | undefined> {
     this.asked.push(title);
     assert(this.#replies.length, `nobody expected the question: ${title}`);
     const reply = this.#replies.shift();
-    return (typeof reply === "function" ? await reply({ title, labels, token }) : reply) as string | undefined;
+    return (typeof reply === "function" ? await reply({ title, labels, token }) : reply) as
+      string | undefined;
   }
 }
 
@@ -98,8 +112,12 @@ export async function shows(text: string | RegExp): Promise<void> {
     vscode.workspace.onDidChangeTextDocument(() => changed.fire()),
     vscode.window.onDidChangeActiveTextEditor(() => changed.fire()),
   ];
-  const late = new Promise((_, reject) => setTimeout(() => reject(new Error(`shown is: ${shown()}`)), 10_000).unref());
-  await Promise.race([until(changed.event, so), late]).finally(() => listening.forEach((one) => one.dispose()));
+  const late = new Promise((_, reject) =>
+    setTimeout(() => reject(new Error(`shown is: ${shown()}`)), 10_000).unref(),
+  );
+  await Promise.race([until(changed.event, so), late]).finally(() =>
+    listening.forEach((one) => one.dispose()),
+  );
 }
 
 /** Ready for a test: a running server with nothing in its session. */
