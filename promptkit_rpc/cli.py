@@ -21,9 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     match options.command:
         case "serve":
+            from promptkit_rpc.rpc.framing import MAX_BODY
             from promptkit_rpc.rpc.serve import serve
+            from promptkit_rpc.rpc.started import Options
 
-            return serve()
+            size, level = options.max_body or MAX_BODY, options.log_level.upper()
+            return serve(Options(max_body=size, log_level=level))
         case "init":
             from promptkit_rpc.commands.init import init
 
@@ -60,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"promptkit-rpc {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="the server, on standard input and output")
-    serve.add_argument("--stdio", action="store_true", help="the default, and the only way")
+    _add_serve(serve)
     init = commands.add_parser("init", help="write a small sample workspace")
     init.add_argument("folder", nargs="?", default=".", help="where to (default: here)")
     check = commands.add_parser("check", help="report every problem of a workspace")
@@ -75,6 +78,27 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--model", metavar="NAME", help="the model to ask there")
     demo.add_argument("--key-env", metavar="NAME", help="the variable that holds its key, if any")
     return parser
+
+
+def _add_serve(serve: argparse.ArgumentParser) -> None:
+    levels = ("debug", "info", "warning", "error")
+    serve.add_argument("--stdio", action="store_true", help="the default, and the only way")
+    serve.add_argument(
+        "--log-level", choices=levels, default="warning", help="what standard error tells"
+    )
+    serve.add_argument(
+        "--max-body",
+        type=_size,
+        metavar="BYTES",
+        help="the largest message that is read (default: 64 MiB)",
+    )
+
+
+def _size(text: str) -> int:
+    size = int(text)
+    if size < 1:
+        raise argparse.ArgumentTypeError(f"{size} is no size")
+    return size
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:

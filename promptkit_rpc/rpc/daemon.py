@@ -25,7 +25,7 @@ _WATCH = 1.0
 
 def run(started: Started, factory: SessionFactory) -> int:
     """Serves until the end, and returns the exit code."""
-    log.install()
+    log.install(started.options.log_level)
     gc.freeze()  # what is loaded stays, so no collection need walk over it
     # Not asyncio.run: at its end it waits for threads, which a stuck one would never let it.
     loop = asyncio.new_event_loop()

@@ -1,8 +1,10 @@
-"""Log lines on stderr that are dropped rather than waited for: nobody may be reading them."""
+"""Log lines on stderr: free of keys, and dropped rather than waited for if nobody reads them."""
 
 import logging
 import os
 import select
+
+from promptkit_rpc.secret import guard_logging
 
 _LONGEST = select.PIPE_BUF
 
@@ -27,7 +29,9 @@ class Stderr(logging.Handler):
                 return
 
 
-def install() -> None:
-    """Sends warnings and errors to stderr, unless the host program has decided otherwise."""
+def install(level: str) -> None:
+    """Sends what is logged from this level on to stderr; a host program's own handlers stay."""
     if not logging.root.handlers:
         logging.root.addHandler(Stderr())
+        logging.root.setLevel(level)
+    guard_logging(*logging.root.handlers)

@@ -18,10 +18,11 @@ class Options:
     """What the command line decides.
 
     `root` and `config` stand in where the client names none; `max_body` is in bytes; `grace` is
-    how many seconds requests in flight get when the input ends.
+    how many seconds requests in flight get when the input ends; `log_level` is the least level
+    that is logged, as `logging` names it.
     """
 
-    __slots__ = ("config", "grace", "max_body", "root")
+    __slots__ = ("config", "grace", "log_level", "max_body", "root")
 
     def __init__(
         self,
@@ -30,11 +31,13 @@ class Options:
         config: str | None = None,
         max_body: int = MAX_BODY,
         grace: float = 3.0,
+        log_level: str = "WARNING",
     ) -> None:
         self.root = root
         self.config = config
         self.max_body = max_body
         self.grace = grace
+        self.log_level = log_level
 
 
 class Started:
