@@ -8,6 +8,7 @@ import pytest
 
 from promptkit_rpc.definitions.catalog import Workspace
 from promptkit_rpc.definitions.render import render_prompt
+from promptkit_rpc.definitions.sandbox.engine import MAX_CODE
 from promptkit_rpc.definitions.template import render
 from promptkit_rpc.errors import Location, TemplateFailed
 from tests.support import workspace as files
@@ -34,7 +35,27 @@ async def failure_of(root: Path, **variables: Any) -> TemplateFailed:
 async def test_a_file_below_the_prompts_folder_is_included_with_the_variables(root: Path) -> None:
     ws = files.Workspace(root).scripted().write("prompts/parts/rules.txt", "Be {{ how }}.\r\n")
     ws.prompt("p", "A {% include 'parts/rules.txt' %}B")
-    assert await text_of(root, how="kind") == "A Be kind.\nB"
+    assert await text_of(root, how="kind") == "A Be kind.\r\nB"
+
+
+async def test_an_included_file_keeps_its_line_ends(root: Path) -> None:
+    """P-13: as an input does, and the lines of a fault are counted all the same."""
+    ws = files.Workspace(root).scripted().write("prompts/a.txt", b"1\r\n2\r3\n{{ 'x\ry' }}\r\n")
+    ws.prompt("p", "{% include 'a.txt' %}")
+    assert await text_of(root) == "1\r\n2\r3\nx\ry\r\n"
+    ws.write("prompts/a.txt", b"1\r\n2\r\n{{ nothing }}")
+    assert (await failure_of(root)).location == Location("prompts/a.txt", 3)
+
+
+async def test_an_included_file_holds_no_more_code_than_a_template(root: Path) -> None:
+    """P-03: compiling it is bounded too, and the fault names the file."""
+    ws = files.Workspace(root).scripted()
+    ws.write("prompts/a.txt", "{{ 1 }}" * (MAX_CODE // 7 + 1))
+    for how in ("{% include 'a.txt' %}", "{% extends 'a.txt' %}", "{% import 'a.txt' as a %}"):
+        ws.prompt("p", how)
+        failure = await failure_of(root)
+        assert f"{MAX_CODE} characters of code" in failure.message
+        assert failure.location == Location("prompts/a.txt", 1)
 
 
 async def test_macros_are_imported_and_layouts_extended(root: Path) -> None:

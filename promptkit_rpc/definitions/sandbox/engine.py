@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import jinja2
 from jinja2 import meta
@@ -57,11 +57,24 @@ class SyntaxFault(Exception):  # noqa: N818 - a fault of a template, not of this
 Compiled = jinja2.Template
 
 
+class _Exact(Environment):
+    """Reads an included file as it reads a template."""
+
+    def compile(self, source: Any, name: str | None = None, *rest: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride] - what is passed on is theirs
+        """Text comes here for what is included only."""
+        if isinstance(source, str):
+            try:
+                source = _parsed(self, source)
+            except SyntaxFault as fault:
+                raise jinja2.TemplateSyntaxError(fault.message, fault.line, name) from None
+        return cast("Any", super()).compile(source, name, *rest)
+
+
 class Engine:
     """Compiles and runs templates that share what they can include."""
 
     def __init__(self, include: Include) -> None:
-        self._environment = Environment(
+        self._environment = _Exact(
             undefined=Undefined,
             autoescape=False,
             keep_trailing_newline=True,
@@ -84,7 +97,7 @@ class Engine:
             SyntaxFault: it is none, or names a filter or test that there is not.
         """
         try:
-            unknown = self._unknown(self._parse(source))
+            unknown = self._unknown(_parsed(self._environment, source))
         except RecursionError as error:
             raise _syntax_fault(error) from None
         if unknown is not None:
@@ -107,7 +120,7 @@ class Engine:
         """
         self.check(source)
         try:
-            code = self._environment.compile(self._parse(source))
+            code = self._environment.compile(_parsed(self._environment, source))
         except Exception as error:  # noqa: BLE001 - whatever the compiler raises is the template's
             raise _syntax_fault(error) from None
         return Compiled.from_code(self._environment, code, self._environment.make_globals(None))
@@ -118,29 +131,30 @@ class Engine:
         Raises:
             SyntaxFault: it is no template.
         """
-        tree = self._parse(source)
+        tree = _parsed(self._environment, source)
         try:
             return frozenset(meta.find_undeclared_variables(tree) - GLOBALS.keys())
         except Exception as error:  # noqa: BLE001 - as in compile
             raise _syntax_fault(error) from None
 
-    def _parse(self, source: str) -> syntax.Template:
-        if sum(map(len, _CODE.findall(source))) > MAX_CODE:
-            message = f"a template may hold {MAX_CODE} characters of code between braces"
-            raise SyntaxFault(message, 1)
-        # The lexer turns every carriage return into a line feed; text must come out as it went in.
-        stand_in = next((char for char in _BLANKS if char not in source), "\n")
-        try:
-            tree = self._environment.parse(source.replace("\r", stand_in))
-        except Exception as error:  # noqa: BLE001 - as in compile
-            raise _syntax_fault(error) from None
-        if "\r" in source and stand_in != "\n":
-            for data in tree.find_all(syntax.TemplateData):
-                data.data = data.data.replace(stand_in, "\r")
-            for constant in tree.find_all(syntax.Const):
-                if isinstance(constant.value, str):
-                    constant.value = constant.value.replace(stand_in, "\r")
-        return tree
+
+def _parsed(environment: Environment, source: str) -> syntax.Template:
+    if sum(map(len, _CODE.findall(source))) > MAX_CODE:
+        message = f"a template may hold {MAX_CODE} characters of code between braces"
+        raise SyntaxFault(message, 1)
+    # The lexer turns every carriage return into a line feed; text must come out as it went in.
+    stand_in = next((char for char in _BLANKS if char not in source), "\n")
+    try:
+        tree = environment.parse(source.replace("\r", stand_in))
+    except Exception as error:  # noqa: BLE001 - whatever the parser raises is the template's
+        raise _syntax_fault(error) from None
+    if "\r" in source and stand_in != "\n":
+        for data in tree.find_all(syntax.TemplateData):
+            data.data = data.data.replace(stand_in, "\r")
+        for constant in tree.find_all(syntax.Const):
+            if isinstance(constant.value, str):
+                constant.value = constant.value.replace(stand_in, "\r")
+    return tree
 
 
 def _syntax_fault(error: Exception) -> SyntaxFault:
