@@ -34,6 +34,7 @@ from tests.support.engine import (
     workspace,
 )
 from tests.support.fakes import Record, file
+from tests.support.script import Pieces
 
 
 async def test_a_continuation_sends_history_then_prompt_then_appended_messages(
@@ -94,6 +95,34 @@ async def test_the_requests_session_id_goes_before_the_prompts(engine: Engine) -
     """CFG-5."""
     result = await run(engine, ask("one", session_id="mine"))
     assert result.session_id == "mine"
+
+
+async def test_a_session_template_that_is_not_needed_is_not_rendered(tmp_path: Path) -> None:
+    """CFG-5."""
+    workspace(tmp_path)
+    file(tmp_path, "prompts/odd.prompt.yaml", 'session: "{{ missing }}"\n' + MORE)
+    engine = Engine.open(tmp_path, services=system.services())
+    request = RunRequest(
+        prompt_id="odd", variables={"text": "x"}, profile="second", session_id="mine"
+    )
+    assert (await run(engine, request)).session_id == "mine"
+    await engine.close()
+
+
+async def test_a_plan_keeps_everything_the_request_asked_for(engine: Engine) -> None:
+    """ENG-4, CAP-3."""
+    stream = Pieces()
+    request = RunRequest(
+        prompt_id="ask", variables={"text": "a b"}, timeout=9.5, stream=stream, capture=True
+    )
+    prepared = await engine.prepare(request, CancelSignal())
+    plan = prepared.plan
+    assert (plan.prompt_id, plan.timeout, plan.capture, plan.backend) == ("ask", 9.5, True, "one")
+    assert repr(prepared) == "<Prepared ask>"
+    result = await engine.execute(prepared, CancelSignal())
+    assert stream.texts[0] == "<1>"
+    assert "".join(stream.texts[1:]) == result.content == "a b"
+    assert repr(prepared) == "<Prepared ask, claimed>"
 
 
 async def test_a_contract_in_the_request_replaces_the_prompts_whole(engine: Engine) -> None:

@@ -36,7 +36,9 @@ def attempted(run: str, used: int) -> Event:
     )
 
 
-def finished(run: str, used: int | None, *, attempts: int = 1, complete: bool = True) -> Event:
+def finished(
+    run: str, used: int | None, *, attempts: int = 1, repairs: int = 0, complete: bool = True
+) -> Event:
     total = Total(used, complete)
     return RunFinished(
         run_id=run,
@@ -44,7 +46,7 @@ def finished(run: str, used: int | None, *, attempts: int = 1, complete: bool = 
         outcome=RunOutcome.COMPLETED,
         attempts=attempts,
         transient_retries=attempts - 1,
-        repairs=0,
+        repairs=repairs,
         usage=Usage(input_tokens=total, output_tokens=total),
     )
 
@@ -55,6 +57,16 @@ def test_an_empty_group_knows_nothing_and_lacks_nothing() -> None:
     assert snapshot.runs == ()
     assert snapshot.complete
     assert snapshot.usage.input_tokens == Total(None, complete=True)
+
+
+def test_attempts_retries_and_repairs_are_summed_over_runs() -> None:
+    """GRP-6."""
+    group = Group()
+    assert (group.snapshot().attempts, group.snapshot().repairs) == (0, 0)
+    group(finished("a", 1, attempts=2, repairs=1))
+    group(finished("b", 1, attempts=3, repairs=4))
+    snapshot = group.snapshot()
+    assert (snapshot.attempts, snapshot.transient_retries, snapshot.repairs) == (5, 3, 5)
 
 
 def test_totals_add_terminal_events_and_never_attempt_events() -> None:

@@ -118,3 +118,10 @@ def test_a_missing_total_is_summed_where_both_parts_are_known() -> None:
 def test_usage_has_the_same_fields_as_what_it_sums(given_attempts: list[TokenCounts]) -> None:
     """USE-1."""
     assert set(asdict(Usage.of_attempts(given_attempts))) == set(FIELDS)
+
+
+def test_every_count_of_a_report_is_kept_under_its_own_name() -> None:
+    """USE-1, U-04."""
+    given_counts = {name: number for number, name in enumerate(FIELDS, start=1)}
+    assert asdict(TokenCounts.reported(**given_counts)) == given_counts
+    assert TokenCounts.reported() == UNKNOWN

@@ -274,8 +274,7 @@ class _Run:
     def overdue(self) -> DeadlineExceeded:
         """The error of a run whose time limit has passed."""
         return DeadlineExceeded(
-            f"the run was not complete within {self.plan.timeout:g} s (timeoutMs)",
-            run_id=self.run_id,
+            f"the run was not complete within {self.plan.timeout:g} s (timeoutMs)"
         )
 
     def _failed(self, error: BaseException) -> None:

@@ -158,6 +158,20 @@ async def test_an_answer_that_meets_a_cancel_comes_back_undelivered() -> None:
     assert len(application.turns) == 1
 
 
+async def test_a_cancel_that_is_already_on_its_way_is_seen_before_the_delivery() -> None:
+    """COO-10, COO-12: it is found by one pass of the loop and takes effect in the next."""
+    signal, loop = CancelSignal(), asyncio.get_running_loop()
+
+    def arrive(_: int) -> None:
+        loop.call_soon(loop.call_soon, signal.cancel)
+
+    application = Application(ask())
+    with pytest.raises(CoordinationCancelled, match="cancelled by the caller") as caught:
+        await drive(application, Runs(arrive), 5, signal)
+    assert caught.value.undelivered is not None
+    assert len(application.turns) == 1
+
+
 async def test_a_cancel_during_the_callback_wins_over_its_action() -> None:
     """COO-10, COO-14: what the callback was given is delivered, so nothing is undelivered."""
     for action in (ask(), Stop(), ValueError("gave up")):
@@ -226,8 +240,9 @@ async def test_a_run_that_was_cancelled_leaves_nothing_to_deliver() -> None:
 
 
 async def test_an_answer_without_an_action_is_refused() -> None:
-    with pytest.raises(CallbackInvalid, match="returned NoneType"):
-        await drive(Application(None), Runs(), 1)
+    for answer, name in ((None, "NoneType"), ("stop", "str")):
+        with pytest.raises(CallbackInvalid, match=f"returned {name}"):
+            await drive(Application(answer), Runs(), 1)
 
 
 async def test_a_negative_budget_is_refused() -> None:

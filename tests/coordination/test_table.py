@@ -73,6 +73,9 @@ def test_going_on_without_budget_is_exhaustion_and_runs_nothing() -> None:
 def test_a_start_costs_its_turn_at_once() -> None:
     """COO-8."""
     assert running(2).remaining == 1
+    answered = table.complete(running(2), result("r1"), exchange("r1", "start"))
+    second = table.start(table.proceed(table.ask(answered), REQUEST))
+    assert (second.remaining, second.result, second.request) == (0, None, None)
 
 
 def test_using_the_last_turn_is_no_exhaustion() -> None:

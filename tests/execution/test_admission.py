@@ -110,6 +110,18 @@ async def test_a_larger_size_lets_waiters_in_and_a_smaller_one_takes_nothing_awa
     await asyncio.wait_for(third, BOUND)
 
 
+async def test_changed_limits_apply_to_leases_permits_and_the_queue() -> None:
+    """ADM-1, ADM-4."""
+    admission = Admission("b", 5, None, None)
+    admission.resize(1, None, 0)
+    assert (admission.leases.size, admission.permits.size) == (1, 1)
+    await admission.leases.acquire(CancelSignal())
+    with pytest.raises(AdmissionRejected):
+        await admission.leases.acquire(CancelSignal())
+    admission.resize(3, 2, None)
+    assert (admission.leases.size, admission.permits.size) == (3, 2)
+
+
 def test_permits_follow_capacity_unless_given() -> None:
     """ADM-1."""
     assert Admission("b", 3, None, None).permits.size == 3

@@ -6,7 +6,7 @@ import pytest
 
 from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.definitions.settings import RetryPolicy
-from promptkit_rpc.errors import Cancelled, Reason
+from promptkit_rpc.errors import Cancelled, Kind, Reason
 from promptkit_rpc.execution.execute import execute
 from promptkit_rpc.execution.observe import RunFinished, RunOutcome
 from promptkit_rpc.execution.prepare import Plan
@@ -110,6 +110,8 @@ async def test_a_cancel_where_a_repair_would_be_due_ends_the_run_without_result(
     last = seen.events[-1]
     assert isinstance(last, RunFinished)
     assert (last.outcome, last.repairs) == (RunOutcome.CANCELLED, 0)
+    assert signal.error is not None
+    assert signal.error.run_id is None, "one signal may cancel many runs"
     assert last.usage.input_tokens == Total(100, complete=True)
 
 
@@ -207,6 +209,8 @@ async def test_a_task_cancelled_from_outside_gives_everything_back_and_says_so()
     last = seen.events[-1]
     assert isinstance(last, RunFinished)
     assert last.outcome is RunOutcome.CANCELLED
+    assert last.error is not None
+    assert last.error.kind is Kind.CANCELLED
     assert used.provider.admission.leases.held == 0
 
 

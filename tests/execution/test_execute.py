@@ -109,9 +109,16 @@ async def test_a_transient_failure_is_retried_and_counted() -> None:
     result = await run_over_sleeps(used, world, 2)
     assert (result.attempts, result.transient_retries, result.repairs) == (3, 2, 0)
     assert world.slept == [1.0, 2.0]
-    assert [e.reason for e in seen.events if isinstance(e, RetryScheduled)] == [
-        Reason.OVERLOADED,
-        Reason.RATE_LIMITED,
+    retries = [e for e in seen.events if isinstance(e, RetryScheduled)]
+    assert [(e.reason, e.delay, e.time, e.run_id) for e in retries] == [
+        (Reason.OVERLOADED, 1.0, 1000.0, result.run_id),
+        (Reason.RATE_LIMITED, 2.0, 1001.0, result.run_id),
+    ]
+    failed = [e.error for e in seen.events if isinstance(e, AttemptFinished)]
+    assert [e and (e.kind, e.reason) for e in failed] == [
+        (Kind.GENERATION_FAILED, Reason.OVERLOADED),
+        (Kind.GENERATION_FAILED, Reason.RATE_LIMITED),
+        None,
     ]
 
 
@@ -281,7 +288,7 @@ async def test_a_retry_never_sleeps_past_the_deadline() -> None:
     """RET-2: it fails at once, caused by the failure that would have been retried."""
     world = World()
     backend = FakeBackend(failure(Reason.SERVER))
-    used = plan(provider(backend, retry=RETRY), timeout=0.5)
+    used = plan(provider(backend, retry=RETRY), timeout=1.0)
     with pytest.raises(DeadlineExceeded) as caught:
         await run(used, world)
     assert world.slept == []
@@ -346,6 +353,10 @@ async def test_an_unexpected_fault_of_a_backend_still_ends_the_run_once() -> Non
     with pytest.raises(KeyError):
         await run(used)
     assert seen.names.count("RunFinished") == 1
+    last = seen.events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.error is not None
+    assert last.error.kind is Kind.INTERNAL
     assert used.provider.admission.leases.held == 0
 
 

@@ -64,6 +64,7 @@ def test_what_will_not_pass_is_not_retried(reason: Reason) -> None:
 def test_what_the_provider_asks_for_is_waited_exactly() -> None:
     """RET-2, T-01."""
     assert wait(1, failure(Reason.RATE_LIMITED, retry_after=2.0).error, 0.1) == 2.0
+    assert wait(1, failure(Reason.RATE_LIMITED, retry_after=0.9).error, 0.1) == 0.9
 
 
 @pytest.mark.parametrize("asked", [0.0, -5.0, None])
