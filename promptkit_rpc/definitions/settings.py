@@ -38,7 +38,8 @@ class CredentialSource:
     location: Location = field(eq=False)
 
     def __str__(self) -> str:
-        return f"{self.kind.value}:{' '.join(self.value)}"
+        # Of a command the program alone: among its words there may be a key.
+        return f"{self.kind.value}:{self.value[0]}"
 
 
 @frozen

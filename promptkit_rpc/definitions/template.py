@@ -6,6 +6,7 @@ loaded when a template is more than text and dotted names.
 
 import asyncio
 from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,6 +22,9 @@ MAX_SECONDS = 20.0
 """How long one rendering may take, off the loop; steps are counted besides."""
 INLINE_SOURCE = 1_024
 """Characters of a template that is compiled on the loop."""
+
+# Threads of their own: a hostile template must not keep those from the loop that read files.
+_SLOW = ThreadPoolExecutor(max_workers=4, thread_name_prefix="render")
 
 _LOADS = ("include", "import", "extends")
 
@@ -194,7 +198,8 @@ async def render_all(
     budget = Budget()
     try:
         async with asyncio.timeout(MAX_SECONDS):
-            return await asyncio.to_thread(_render_each, templates, variables, budget)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(_SLOW, _render_each, templates, variables, budget)
     except TimeoutError:
         location = templates[0].location
         message = f"{location}: rendering takes longer than {MAX_SECONDS:g} seconds"

@@ -77,7 +77,7 @@ def test_a_whole_file_is_read() -> None:
     )
     assert main.credential.location == Location(SETTINGS_FILE, 11, 17)
     assert claude.credential is not None
-    assert str(claude.credential) == "command:prog arg"
+    assert str(claude.credential) == "command:prog"
     assert (editor.timeouts, editor.retry, editor.capacity) == (Timeouts(), RetryPolicy(), None)
     careful, quick = settings.profiles
     assert (careful.backend, careful.model, careful.description) == ("main", "some-model", "Slow")
