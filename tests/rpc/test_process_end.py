@@ -25,7 +25,9 @@ child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, s
 child.stdin.write(bytes.fromhex(sys.argv[1])); child.stdin.flush()
 seen = b""
 while b"ready" not in seen:
-    seen += os.read(child.stdout.fileno(), 65536)
+    more = os.read(child.stdout.fileno(), 65536)
+    assert more, "the daemon ended"
+    seen += more
 print(child.pid, flush=True)
 sys.stdin.read()
 """
