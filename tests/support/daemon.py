@@ -74,6 +74,11 @@ class Outgoing:
         async with asyncio.timeout(BOUND):
             return await asyncio.shield(self.answer)
 
+    async def settled(self) -> None:
+        """Waits until it is answered, whatever the answer."""
+        with contextlib.suppress(RpcError):
+            await self
+
     def fail(self, error: Exception) -> None:
         """Settles it with an error, which nobody need await."""
         self.answer.set_exception(error)
@@ -254,6 +259,14 @@ class Daemon(RawDaemon):
         answer. When the daemon cancels the request, the handler is cancelled.
         """
         self._handlers[method] = handler
+
+    def off(self, method: str) -> None:
+        """Takes the handler away again; requests are answered by hand."""
+        self._handlers.pop(method, None)
+
+    def unanswered(self, method: str) -> int:
+        """How many requests of a method wait to be answered by hand."""
+        return self._queues[method].qsize()
 
     async def incoming(self, method: str) -> Incoming:
         """The next request of a method that no handler takes, to be answered by hand."""
