@@ -4,6 +4,7 @@ Knows nothing of the wire; holds no conversation.
 """
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +20,7 @@ from promptkit_rpc.definitions.catalog import Catalog, Workspace
 from promptkit_rpc.definitions.problem import Problem
 from promptkit_rpc.definitions.prompt import PromptDefinition
 from promptkit_rpc.definitions.settings import BackendSettings, ProfileSettings
-from promptkit_rpc.errors import EngineNotFound
+from promptkit_rpc.errors import ConfigInvalid, EngineNotFound
 from promptkit_rpc.execution.admission import Admission
 from promptkit_rpc.execution.execute import execute
 from promptkit_rpc.execution.observe import Observer
@@ -132,9 +133,10 @@ class Engine:
         self._check_open()
         catalog = await asyncio.to_thread(self._workspace.reload)
         self._check_open()
-        for settings in catalog.settings.backends:
-            if settings.name in self._providers:
-                self._provider(settings)
+        with suppress(ConfigInvalid):  # then its problems say so, and what is in use stays
+            for settings in catalog.settings.backends:
+                if settings.name in self._providers:
+                    self._provider(settings)
         return catalog.problems
 
     def prompts(self) -> tuple[PromptDefinition, ...]:

@@ -138,3 +138,14 @@ async def test_an_input_outside_the_workspace_is_refused(tmp_path: Path) -> None
         await run(engine, RunRequest(prompt_id="study", variables={"name": "../../secret.txt"}))
     assert "not yours" not in caught.value.message
     await engine.close()
+
+
+async def test_reloading_broken_settings_lists_what_is_wrong(engine: Engine) -> None:
+    """SEC-4: and they work again once they are mended."""
+    await run(engine, ask("x"))
+    path = file(engine.root, "promptkit.yaml", "version: [1")
+    problems = await engine.reload()
+    assert [problem.location.file for problem in problems] == ["promptkit.yaml"]
+    path.write_text(SETTINGS, encoding="utf-8")
+    assert await engine.reload() == ()
+    assert (await run(engine, ask("y"))).content == "y"
