@@ -1,6 +1,6 @@
 """The real daemon with one more method, `test/probe`, that tells what it holds inside.
 
-    python -m tests.support.probe        # takes the place of `promptkit-rpc serve`
+    python -m tests.support.probe [LOG LEVEL]      # takes the place of `promptkit-rpc serve`
 
     async with Daemon(root, command=PROBED) as d:
         probe = await d.request("test/probe")
@@ -8,10 +8,14 @@
 It answers `tasks`, `threads`, `descriptors`, `objects` (living ones by type), `residentBytes`, and
 `stallMs`, the event loop's longest delay since the last look. With `{"held": true}` it also tells
 every text that is reachable from a held exchange, as `held`.
+
+With `PROBE_LOG` in the environment, whatever any library logs at any level also goes to that file,
+as a host program might have it.
 """
 
 import asyncio
 import gc
+import logging
 import os
 import sys
 import threading
@@ -22,8 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from promptkit_rpc.conversation.exchange import Exchange
-from promptkit_rpc.rpc.serve import Options, serve
+from promptkit_rpc.rpc.serve import serve
 from promptkit_rpc.rpc.session import Session
+from promptkit_rpc.rpc.started import Options
 
 PROBED = (sys.executable, "-m", "tests.support.probe")
 """The command line."""
@@ -31,6 +36,8 @@ PROBED = (sys.executable, "-m", "tests.support.probe")
 BEAT = 0.005
 """Seconds between two looks at the loop."""
 
+_LOG = os.environ.get("PROBE_LOG")
+_TALKATIVE = ("httpx", "httpcore", "h11", "httpx_sse", "asyncio", "promptkit_rpc")
 _COUNTED = ("promptkit_rpc.", "httpx.", "h11.")
 _NOT_FOLLOWED = (
     type,
@@ -47,6 +54,9 @@ class ProbedSession(Session):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
+        if _LOG:
+            for name in _TALKATIVE:
+                logging.getLogger(name).setLevel(1)
         self.methods = {**self.methods, "test/probe": self._probe}
         self._loop = asyncio.get_running_loop()
         self._stall = 0.0
@@ -109,4 +119,7 @@ def _texts(*roots: object) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    serve(Options(), lambda: ProbedSession)
+    if _LOG:
+        logging.basicConfig(filename=_LOG, level=1)
+    level = sys.argv[1].upper() if sys.argv[1:] else "WARNING"
+    serve(Options(log_level=level), lambda: ProbedSession)

@@ -3,12 +3,12 @@
 Knows no transport. Everything a person wrote is checked here, so that no library quotes it back.
 """
 
-import base64
 import re
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
+from promptkit_rpc.backends.http.login import Login
 from promptkit_rpc.definitions.settings import BackendSettings, HeaderValue
 from promptkit_rpc.errors import ConfigInvalid
 from promptkit_rpc.secret import Secret, shown_url
@@ -37,11 +37,12 @@ class Address:
         if not parts.path.endswith(path):
             parts = parts._replace(path=parts.path.rstrip("/") + path)
         login, at, host = parts.netloc.rpartition("@")
+        name, _, password = login.partition(":")
         parts = parts._replace(netloc=host, fragment="")
         self.url = parts.geturl()
         self.shown = shown_url(self.url)
         self.where = host
-        self.login = _basic(login) if at else None
+        self.login = Login(name, password) if at else None
         pairs = parse_qsl(parts.query, keep_blank_values=True)
         self._of_query = [Secret(value) for name, value in pairs if _TELLING.search(name)]
         self.ordinary = [Secret(value) for name, value in pairs if not _TELLING.search(name)]
@@ -59,7 +60,7 @@ class Address:
         """What no text may show: keys in the URL, the login, secret headers."""
         yield from self._of_query
         if self.login is not None:
-            yield self.login
+            yield from self.login.secrets
         for _, value in headers:
             if isinstance(value, Secret):
                 yield value
@@ -93,9 +94,3 @@ class Address:
         raise ConfigInvalid(
             f"backend {self._settings.name!r}: {why}", location=self._settings.location
         )
-
-
-def _basic(login: str) -> Secret:
-    name, _, password = login.partition(":")
-    plain = f"{unquote(name)}:{unquote(password)}"
-    return Secret("Basic " + base64.b64encode(plain.encode()).decode())

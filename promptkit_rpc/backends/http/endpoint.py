@@ -61,13 +61,14 @@ class Endpoint:
         configured = self._address.headers(os.environ)
         made: dict[str, bytes] = dict(self._base)
         if self._address.login is not None:
-            made["authorization"] = self._address.login.reveal().encode()
+            made["authorization"] = self._address.login.header.reveal().encode()
         for name, value in headers.items():
             made[name] = value.encode()
         for name, value in configured:
             made[name] = (value.reveal() if isinstance(value, Secret) else value).encode()
         proxy = self._transport.proxy
-        secrets = [credential, proxy and proxy.authorization, *self._address.secrets(configured)]
+        of_proxy = proxy.login.secrets if proxy is not None and proxy.login is not None else ()
+        secrets = [credential, *of_proxy, *self._address.secrets(configured)]
         raw = [(name.encode(), value) for name, value in made.items()]
         return raw, Redactor(secrets, self._address.ordinary)
 

@@ -4,16 +4,15 @@
 Python's own library read them.
 """
 
-import base64
 import ipaddress
 from collections.abc import Mapping
 from contextlib import suppress
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from attrs import field, frozen
 
+from promptkit_rpc.backends.http.login import Login
 from promptkit_rpc.errors import ConfigInvalid
-from promptkit_rpc.secret import Secret
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -26,7 +25,7 @@ class Proxy:
     host: str
     port: int
     variable: str
-    authorization: Secret | None = field(default=None, repr=False)
+    login: Login | None = field(default=None, repr=False)
 
 
 def proxy_for(scheme: str, host: str, port: int, environ: Mapping[str, str]) -> Proxy | None:
@@ -70,16 +69,13 @@ def _parsed(variable: str, value: str) -> Proxy:
             f"environment variable {variable} names a {scheme}:// proxy; only http:// and https://"
             " proxies are supported. Change it or list the provider's host in NO_PROXY"
         )
-    authorization = None
-    if url.username is not None:
-        login = f"{unquote(url.username)}:{unquote(url.password or '')}"
-        authorization = Secret("Basic " + base64.b64encode(login.encode()).decode())
+    login = None if url.username is None else Login(url.username, url.password or "")
     return Proxy(
         scheme=scheme,
         host=host,
         port=port or _PORTS[scheme],
         variable=variable,
-        authorization=authorization,
+        login=login,
     )
 
 

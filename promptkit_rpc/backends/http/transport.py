@@ -15,6 +15,7 @@ import h11
 import httpx
 
 from promptkit_rpc.backends.http.connection import Connection, Content, Pace, Unanswered
+from promptkit_rpc.backends.http.login import Login
 from promptkit_rpc.backends.http.proxies import Proxy, proxy_for
 from promptkit_rpc.errors import ConfigInvalid
 
@@ -109,8 +110,8 @@ class StackTransport(httpx.AsyncBaseTransport):
         headers = request.headers.raw
         if self.proxy is not None and self._scheme == "http":
             target = b"http://" + request.url.netloc + target
-            if self.proxy.authorization is not None:
-                headers = [*headers, _login(self.proxy)]
+            if self.proxy.login is not None:
+                headers = [*headers, _authorization(self.proxy.login)]
         with suppress(h11.LocalProtocolError):
             return h11.Request(method=request.method, target=target, headers=headers)
         # What h11 says of it may quote a header.
@@ -208,8 +209,8 @@ class StackTransport(httpx.AsyncBaseTransport):
         host = f"[{self._host}]" if ":" in self._host else self._host
         target = f"{host}:{self._port}".encode()
         headers = [(b"Host", target)]
-        if proxy.authorization is not None:
-            headers.append(_login(proxy))
+        if proxy.login is not None:
+            headers.append(_authorization(proxy.login))
         head = h11.Request(method=b"CONNECT", target=target, headers=headers)
         response = await connection.request(head, Content([]), timeouts)
         if not _OK <= response.status_code < _REDIRECTS:
@@ -285,6 +286,5 @@ def _is_address(host: str) -> bool:
     return False
 
 
-def _login(proxy: Proxy) -> tuple[bytes, bytes]:
-    value = proxy.authorization.reveal() if proxy.authorization is not None else ""
-    return (b"Proxy-Authorization", value.encode())
+def _authorization(login: Login) -> tuple[bytes, bytes]:
+    return (b"Proxy-Authorization", login.header.reveal().encode())

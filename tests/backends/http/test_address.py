@@ -45,7 +45,7 @@ def test_keys_in_the_url_are_secrets_and_other_values_only_ordinary() -> None:
     assert next(s.reveal() for s in made.secrets([])) == "canary-EEEE"
     assert [s.reveal() for s in made.ordinary] == ["2024-10-21"]
     assert made.login is not None
-    assert base64.b64decode(made.login.reveal().removeprefix("Basic ")) == b"me:canary-PW"
+    assert base64.b64decode(made.login.header.reveal().removeprefix("Basic ")) == b"me:canary-PW"
     assert made.where == "h"
 
 

@@ -77,8 +77,8 @@ def test_a_login_becomes_a_secret() -> None:
     """SEC-1."""
     proxy = found(HTTPS_PROXY="http://me:p%40ss@h:1")
     assert proxy is not None
-    assert proxy.authorization is not None
-    assert proxy.authorization.reveal() == "Basic bWU6cEBzcw=="
+    assert proxy.login is not None
+    assert proxy.login.header.reveal() == "Basic bWU6cEBzcw=="
     assert "bWU6" not in repr(proxy)
 
 
