@@ -4,7 +4,7 @@ Knows nothing of JSON-RPC codes; `rpc/errors.py` alone writes those.
 """
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from attrs import frozen
 
@@ -91,6 +91,14 @@ class PromptKitError(Exception):
         self.message = message
         self.location = location
         self.run_id = run_id
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled as it is, whatever its class takes to be made."""
+        return _remade, (type(self), self.args), self.__dict__
+
+
+def _remade(kind: type[PromptKitError], args: tuple[Any, ...]) -> PromptKitError:
+    return kind.__new__(kind, *args)
 
 
 class ConfigInvalid(PromptKitError):  # noqa: N818 - named after its kind, like all below

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from attrs import field, frozen
 
@@ -105,6 +105,10 @@ class CallFailed(Exception):  # noqa: N818
         super().__init__(error.message)
         self.error = error
         self.usage = usage
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled as it is."""
+        return type(self), (self.error, self.usage)
 
 
 class Backend(Protocol):

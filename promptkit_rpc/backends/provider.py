@@ -140,18 +140,22 @@ class HttpBackend(ABC):
                 return await self._streamed(reply, reader, deltas, redactor)
             payload = await reply.read()
             return self._whole(payload, reply, deltas, redactor)
-        except Refused as refused:
-            raise self._refused(refused, reply, redactor) from None
+        except Refused as error:
+            refused = error
+        # Not inside the handler: what was refused would go along, and may hold the key.
+        raise self._refused(refused, reply, redactor)
 
     def _whole(
         self, payload: bytes, reply: "Reply", deltas: Deltas | None, redactor: Redactor
     ) -> Answer:
         try:
             answer = _redacted(self.decode(payload), redactor)
-        except Unusable as bad:
-            raise self._unusable(bad, reply, payload, redactor) from None
-        _push(answer.content, deltas)
-        return answer
+        except Unusable as error:
+            bad = error
+        else:
+            _push(answer.content, deltas)
+            return answer
+        raise self._unusable(bad, reply, payload, redactor)
 
     async def _streamed(
         self, reply: "Reply", reader: StreamReader, deltas: Deltas | None, redactor: Redactor

@@ -28,5 +28,9 @@ class RpcError(Exception):
         self.message = message
         self.data = data
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled as it is."""
+        return type(self), (self.code, self.message, self.data)
+
     def __repr__(self) -> str:
         return f"RpcError({self.code}, {self.message!r})"

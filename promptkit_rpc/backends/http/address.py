@@ -45,7 +45,10 @@ class Address:
         self.login = Login(name, password) if at else None
         pairs = parse_qsl(parts.query, keep_blank_values=True)
         self._of_query = [Secret(value) for name, value in pairs if _TELLING.search(name)]
-        self.ordinary = [Secret(value) for name, value in pairs if not _TELLING.search(name)]
+        # A word without a value may be a key, though hardly.
+        self.ordinary = [
+            Secret(value or name) for name, value in pairs if not _TELLING.search(name)
+        ]
         self._headers = [self._checked(name, value) for name, value in settings.headers]
 
     def headers(self, environ: Mapping[str, str]) -> list[tuple[str, Secret | str]]:
