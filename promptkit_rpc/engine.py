@@ -208,7 +208,7 @@ class Engine:
 
     def _close_idle(self, provider: Provider) -> None:
         if provider.idle:
-            task = asyncio.get_running_loop().create_task(provider.backend.close())
+            task = asyncio.get_running_loop().create_task(provider.close())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 

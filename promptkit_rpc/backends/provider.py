@@ -119,9 +119,10 @@ class HttpBackend(ABC):
             raise
 
     async def close(self) -> None:
-        """Closes every connection; calls in flight fail."""
-        if self._endpoint is not None:
-            await self._endpoint.close()
+        """Closes every connection; calls in flight fail, and a later call opens anew."""
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            await endpoint.close()
 
     def _opened(self) -> "Endpoint":
         # httpx takes a while to load: not before the first call.

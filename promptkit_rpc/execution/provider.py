@@ -8,7 +8,8 @@ from promptkit_rpc.generation import Backend
 class Provider:
     """One backend definition in use. A changed definition makes a new one with the same admission.
 
-    The last user of a retired provider closes its backend, so no run loses its connection.
+    The last user of a retired provider closes its backend, so no run loses its connection. A plan
+    that was prepared before may still come: it is served all the same, and closes it again.
     """
 
     def __init__(self, settings: BackendSettings, backend: Backend, admission: Admission) -> None:
@@ -32,3 +33,8 @@ class Provider:
     def retire(self) -> None:
         """No new plan will use it."""
         self._retired = True
+
+    async def close(self) -> None:
+        """Closes the backend, unless somebody has come to use it since."""
+        if self.idle:
+            await self.backend.close()
