@@ -69,7 +69,7 @@ class Engine:
 
     async def prepare(self, request: RunRequest, signal: CancelSignal) -> Prepared:
         """Resolves and renders; sends nothing. What it raises is listed at `execution.prepare`."""
-        self._check_open()
+        self.check_open()
         catalog = self._workspace.current(request.prompt_id)
         prompt = catalog.prompt(request.prompt_id)
         profile = catalog.profile(choose_profile(request, prompt))
@@ -91,7 +91,7 @@ class Engine:
         Raises:
             PreparedClaimed: it was executed or discarded before; no event is emitted.
         """
-        self._check_open()
+        self.check_open()
         plan = prepared.claim()
         if observers or stream is not None:
             plan = evolve(
@@ -130,9 +130,9 @@ class Engine:
 
         Files are read in a thread, so that a large workspace delays nobody.
         """
-        self._check_open()
+        self.check_open()
         catalog = await asyncio.to_thread(self._workspace.reload)
-        self._check_open()
+        self.check_open()
         with suppress(ConfigInvalid):  # then its problems say so, and what is in use stays
             for settings in catalog.settings.backends:
                 if settings.name in self._providers:
@@ -176,7 +176,8 @@ class Engine:
         if self._closing:
             await asyncio.wait(self._closing)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raises EngineNotFound once the engine is closed."""
         if self._closed:
             raise EngineNotFound("this engine is closed; open another")
 

@@ -143,6 +143,19 @@ async def test_a_discarded_one_cannot_be_executed(tmp_path: Path) -> None:
         assert unknown.data["kind"] == "preparedNotFound"
 
 
+async def test_of_a_closed_engine_it_is_not_used_up(tmp_path: Path) -> None:
+    """OWN-6: only an execution or a discard claims it."""
+    async with attached(echoing(tmp_path).root) as client:
+        engine = await client.request("promptkit/engine/open")
+        handle = {"preparedId": (await prepare(client, engineId=engine["engineId"]))["preparedId"]}
+        await client.request("promptkit/engine/close", {"engineId": engine["engineId"]})
+        for _ in range(2):
+            with pytest.raises(RpcError) as refused:
+                await client.request("promptkit/prepared/execute", handle)
+            assert refused.value.data["kind"] == "engineNotFound"
+        assert await client.request("promptkit/prepared/discard", handle) is None
+
+
 async def test_two_executions_at_once_make_one_run(tmp_path: Path) -> None:
     """OWN-6."""
     async with attached(echoing(tmp_path).root) as client:

@@ -37,6 +37,7 @@ def details(state: State, params: PreparedParams, _: Call) -> PreparedDetails:
 
 async def execute(state: State, params: ExecuteParams, call: Call) -> RunResult:
     """Sends it, once; what is observed and streamed is said here or was at `prepare`."""
+    state.prepared.get(params.prepared_id).engine.check_open()  # it is not used up by that
     plan = state.prepared.take(params.prepared_id)
     progress = state.progress(params.work_done_token, plan.prepared.plan.prompt_id)
     observe, text = params.observe, params.partial_result_token
