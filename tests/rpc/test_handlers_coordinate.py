@@ -83,6 +83,14 @@ async def test_wanting_more_than_the_budget_is_exhausted(
         assert len(snapshot["runs"]) == budget
 
 
+async def test_what_is_not_executed_may_name_what_is_not_there(tmp_path: Path) -> None:
+    """COO-6."""
+    async with attached(echoing(tmp_path).root) as client:
+        scripted(client, go_on(promptId="none", engineId="none", groups=["none"]))
+        start = await captured(client)
+        assert await coordinate(client, start, 0) == {"outcome": "exhausted"}
+
+
 async def test_exhaustion_is_no_failure_of_a_run(tmp_path: Path) -> None:
     """COO-6, C-12."""
     async with attached(echoing(tmp_path).root) as client:

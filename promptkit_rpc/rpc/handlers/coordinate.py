@@ -2,6 +2,8 @@
 
 import asyncio
 
+from attrs import evolve
+
 from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.coordination import driver
 from promptkit_rpc.coordination.actions import (
@@ -110,6 +112,9 @@ class _Branch:
         except FAILURES:
             raise CallbackInvalid(f"{_METHOD}: {told(answered, NextResult, 'result')}") from None
         match action:
+            case ContinueAction() if turn.remaining_turns == 0:
+                # It is not executed, so the groups that it names need not be there.
+                return Continue(self._request(evolve(action.request, groups=None)))
             case ContinueAction():
                 return Continue(self._request(action.request))
             case StopAction():
