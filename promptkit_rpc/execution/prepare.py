@@ -12,7 +12,7 @@ from promptkit_rpc.execution.observe import Observer
 from promptkit_rpc.execution.provider import Provider
 from promptkit_rpc.execution.request import RunRequest, StreamSink
 from promptkit_rpc.generation import Parameters
-from promptkit_rpc.output.contract import Contract
+from promptkit_rpc.output.contract import Contract, Format
 from promptkit_rpc.output.validate import check_schema
 from promptkit_rpc.secret import Secret
 
@@ -137,8 +137,14 @@ async def prepare(request: RunRequest, found: Resolved, workspace: Workspace) ->
 
 
 def _checked(contract: Contract) -> Contract:
-    if contract.schema is not None:
+    problem = None
+    if contract.format is not Format.SCHEMA:
+        if contract.schema is not None:
+            problem = f"is used with format schema only; the format is {contract.format.value}"
+    elif contract.schema is None:
+        problem = "is missing; format schema needs one"
+    else:
         problem = check_schema(contract.schema)
-        if problem is not None:
-            raise ContractInvalid(f"output.schema: {problem}")
+    if problem is not None:
+        raise ContractInvalid(f"output.schema: {problem}")
     return contract

@@ -68,6 +68,30 @@ async def test_a_format_is_asserted_and_an_unknown_one_says_nothing(stages: Stag
     assert (await stage.run(output=contract(unknown))).status == "valid"
 
 
+UNUSABLE: list[Json] = [
+    {"format": "schema"},
+    {"format": "schema", "schema": None},
+    {"format": "json", "schema": {}},
+    {"format": "text", "schema": {}},
+    {"format": "schema", "schema": {"type": "nonsense"}},
+    {"format": "schema", "schema": {"$ref": "http://example.org/s.json"}},
+    {"format": "schema", "schema": {"$ref": "#/$defs/none"}},
+    {"format": "schema", "schema": {"pattern": "("}},
+    {"format": "schema", "schema": {"$schema": "http://json-schema.org/draft-07/schema#"}},
+]
+
+
+@pytest.mark.parametrize("output", UNUSABLE, ids=json.dumps)
+async def test_a_contract_that_checks_nothing_is_no_contract(stages: Stages, output: Json) -> None:
+    """S-14: what cannot be asserted as it is written is refused before anything is sent."""
+    stage = await stages()
+    assert (await stage.run(output=output)).failure.kind == "contractInvalid"
+    written = {name: value for name, value in output.items() if value is not None}
+    stage.workspace.prompt("own", "{{ text }}", profile="p", output=written)
+    assert (await stage.run(promptId="own")).failure.kind == "promptInvalid"
+    assert stage.requests == []
+
+
 @EACH_WAY
 async def test_integers_come_out_digit_for_digit(stages: Stages, daemon: Daemon, way: Way) -> None:
     """S-16: in frames and in history, on the way in too, in schemas and in what passes through."""
