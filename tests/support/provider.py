@@ -25,7 +25,7 @@ import json
 import socket
 import ssl
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum, auto
 from types import TracebackType
@@ -77,6 +77,7 @@ class Provider:
         self.hangups = 0
         self._scripts: list[Script] = []
         self._rest: Script = refusal(500, {"error": {"message": "nothing is left to play"}})
+        self._more: Iterator[Script] = iter(())
         self._tls = tls
         self._changed = asyncio.Event()
         self._serving: set[asyncio.Task[None]] = set()
@@ -95,6 +96,16 @@ class Provider:
     def always(self, script: Script) -> None:
         """What is played when no script is left."""
         self._rest = script
+
+    def endless(self, scripts: Iterator[Script]) -> None:
+        """Takes one more script for each request when no other is left."""
+        self._more = scripts
+
+    async def hang_up(self) -> None:
+        """Ends every connection; the next one is served as before."""
+        for task in tuple(self._serving):
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
 
     async def arrived(self, count: int) -> None:
         """Waits until so many requests have come whole."""
@@ -115,9 +126,7 @@ class Provider:
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
         self._server.close()
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
+        await self.hang_up()
         await self._server.wait_closed()
 
     async def _until(self, condition: Any) -> None:
@@ -151,7 +160,7 @@ class Provider:
         while True:
             self.requests.append(await _request(reader, number))
             self._changed.set()
-            script = self._scripts.pop(0) if self._scripts else self._rest
+            script = self._scripts.pop(0) if self._scripts else next(self._more, self._rest)
             for step in script:
                 if isinstance(step, bytes):
                     writer.write(step)
