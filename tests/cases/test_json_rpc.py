@@ -18,6 +18,7 @@ from promptkit_rpc.definitions.sandbox.budget import MAX_TEXT
 from promptkit_rpc.rpc.framing import MAX_BODY
 from tests.support.daemon import REQUEST_CANCELLED, Daemon, RpcError
 from tests.support.frames import frame
+from tests.support.process import RawDaemon
 from tests.support.provider import completion
 from tests.support.stage import PLAIN, Stage, Stages, Way
 
@@ -32,6 +33,10 @@ def gated(way: Way, text: str) -> tuple[asyncio.Event, Any]:
     """A gate, and an answer that comes once it is open."""
     gate = asyncio.Event()
     return gate, (gate, *way.says(text))
+
+
+def request(ident: Json, method: str, params: Json) -> bytes:
+    return frame({"jsonrpc": "2.0", "id": ident, "method": method, "params": params})
 
 
 async def strays(daemon: Daemon, *bodies: bytes) -> list[tuple[Json, int]]:
@@ -273,3 +278,22 @@ async def test_a_callback_may_run_what_it_likes_before_it_answers(stages: Stages
         assert await call == {"outcome": "stopped"}
 
     await nested(2)
+
+
+async def test_an_id_that_is_in_flight_is_not_taken_twice(stages: Stages) -> None:
+    """R-04: the second request is refused; the first goes on and can still be cancelled."""
+    async with RawDaemon() as daemon:
+        stage = await stages()
+        _, script = gated(stage.way, "never")
+        stage.play(script)
+        hello = {"root": str(stage.workspace.root)}
+        options = {"capabilities": {}, "initializationOptions": {"promptkit": hello}}
+        await daemon.write(request(0, "initialize", options))
+        run = request("twice", "promptkit/run", {"promptId": "ask", "variables": {"text": "x"}})
+        await daemon.write(run)
+        await stage.provider.arrived(1)
+        cancel = frame({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": "twice"}})
+        await daemon.write(run + cancel)
+        answers = [json.loads(await daemon.read_frame() or b"") for _ in range(3)]
+        assert [one["id"] for one in answers] == [0, "twice", "twice"]
+        assert [one["error"]["code"] for one in answers[1:]] == [INVALID_REQUEST, REQUEST_CANCELLED]
