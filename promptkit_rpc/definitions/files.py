@@ -13,6 +13,12 @@ from typing import Self
 SETTLED_SECONDS = 2
 """A file changed more recently than this may change again under the same time stamp."""
 
+FINE_SECONDS = 0.1
+"""The same, where time stamps show fractions of a second: no such clock ticks more slowly."""
+
+_GROWTH = 64 * 1024
+_SECOND = 1_000_000_000
+
 Stamp = tuple[int, int, int, int, int]
 Clock = Callable[[], float]
 """Seconds since the epoch."""
@@ -82,10 +88,13 @@ def read_regular(path: Path, limit: int) -> tuple[bytes, Stamp]:
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         _check_regular(path.stat().st_mode)
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            found = os.fstat(file.fileno())
+        opened = os.open(path, flags)
+        try:
+            found = os.fstat(opened)
             _check_regular(found.st_mode)
-            data = file.read(limit + 1)
+            data = _content(opened, found.st_size, limit)
+        finally:
+            os.close(opened)
     except FileNotFoundError:
         raise FileRefused("does not exist") from None
     except PermissionError:
@@ -97,6 +106,14 @@ def read_regular(path: Path, limit: int) -> tuple[bytes, Stamp]:
         raise FileRefused(f"is larger than {limit} bytes")
     stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
     return data, stamp
+
+
+def _content(opened: int, size: int, limit: int) -> bytes:
+    """What an open file holds, of more than `limit` bytes only so much that it shows."""
+    data = os.read(opened, min(size, limit) + 1)
+    while len(data) <= limit and (more := os.read(opened, min(limit, _GROWTH) + 1)):
+        data += more
+    return data
 
 
 def _check_regular(mode: int) -> None:
@@ -139,9 +156,13 @@ class Seen:
             return False
         if stamp != self._stamp or hash(data) != self._digest:
             return False
-        changed = max(stamp[3], stamp[4]) / 1e9
-        self._settled = now is not None and now() - changed > SETTLED_SECONDS
+        self._settled = now is not None and now() - max(stamp[3:]) / _SECOND > _settling(stamp)
         return True
+
+
+def _settling(stamp: Stamp) -> float:
+    fine = stamp[3] % _SECOND and stamp[4] % _SECOND
+    return FINE_SECONDS if fine else SETTLED_SECONDS
 
 
 class Held(Seen):

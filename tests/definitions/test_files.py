@@ -145,6 +145,31 @@ def test_a_file_that_is_old_enough_is_not_read_again(
     assert one.unchanged(lambda: later, LIMIT)
 
 
+@pytest.mark.parametrize(("fraction", "times"), [(5_000_000, 1), (0, 2)])
+def test_a_time_stamp_in_fractions_of_a_second_is_soon_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fraction: int, times: int
+) -> None:
+    """A whole second may be all that the file system's clock can tell."""
+    path = tmp_path / "f"
+    path.write_text("one")
+    stamp = (1, 2, 3, 60_000_000_000 + fraction, 60_000_000_000 + fraction)
+    one = Seen(path, stamp, b"one")
+    reads: list[object] = []
+
+    def stamped(_: Path) -> Stamp:
+        return stamp
+
+    def read(*what: object) -> tuple[bytes, Stamp]:
+        reads.append(what)
+        return b"one", stamp
+
+    monkeypatch.setattr("promptkit_rpc.definitions.files.stamp_of", stamped)
+    monkeypatch.setattr("promptkit_rpc.definitions.files.read_regular", read)
+    assert one.unchanged(lambda: 60.5, LIMIT)
+    assert one.unchanged(lambda: 60.5, LIMIT)
+    assert len(reads) == times
+
+
 def test_without_a_clock_files_are_read_every_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
