@@ -193,7 +193,7 @@ class Engine:
     def _provider(self, settings: BackendSettings) -> Provider:
         """The provider for these settings: the one in use, unless they changed."""
         old = self._providers.get(settings.name)
-        if old is not None and old.settings == settings:
+        if old is not None and (old.settings is settings or old.settings == settings):
             return old
         limits = (settings.capacity, settings.permits, settings.queue)
         if old is None:

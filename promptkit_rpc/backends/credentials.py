@@ -9,6 +9,7 @@ import os
 import signal as signals
 import stat
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import assert_never
 
@@ -37,7 +38,7 @@ async def resolve(
     """
     match source.kind:
         case CredentialKind.ENV:
-            return _parsed(source, f"environment variable {_name(source)}", _of_environment(source))
+            return _of_variable(source, _of_environment(source))
         case CredentialKind.FILE:
             text = await asyncio.to_thread(_of_file, source, root)
             return _parsed(source, f"credential file {_name(source)}", text)
@@ -63,6 +64,12 @@ def _parsed(source: CredentialSource, place: str, text: str) -> Secret:
 
 def _missing(source: CredentialSource, why: str) -> CredentialMissing:
     return CredentialMissing(why, location=source.location)
+
+
+@lru_cache(maxsize=64)
+def _of_variable(source: CredentialSource, text: str) -> Secret:
+    """One secret as long as the variable holds the same; the environment keeps it anyway."""
+    return _parsed(source, f"environment variable {_name(source)}", text)
 
 
 def _of_environment(source: CredentialSource) -> str:
