@@ -50,13 +50,15 @@ class Content(httpx.AsyncByteStream):
             yield part
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """One request at a time; `release` is called when it is free for the next one, or is gone.
 
-    Every method that waits is cancelled safely by `abort`, which its caller must call.
+    Every method that waits is cancelled safely by `abort`, which its caller must call. `buffer` is
+    where bytes arrive; they are taken from there at once, so that connections can share one.
     """
 
-    def __init__(self, release: Callable[["Connection"], None]) -> None:
+    def __init__(self, release: Callable[["Connection"], None], buffer: memoryview) -> None:
+        self._buffer = buffer
         self._loop = asyncio.get_running_loop()
         self._release = release
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
@@ -82,14 +84,20 @@ class Connection(asyncio.Protocol):
         """Keeps the transport; also called by hand when TLS replaces it."""
         self._transport = cast("asyncio.Transport", transport)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go."""
+        del sizehint
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Hands bytes to h11 and wakes who waits; bytes nobody asked for end the connection."""
         if self._http.our_state is h11.IDLE:
             self.abort()
             return
         self._received = True
-        self._unread += len(data)
-        self._http.receive_data(data)
+        self._unread += nbytes
+        # h11 takes anything that can be added to a bytearray, and does so at once.
+        self._http.receive_data(cast("bytes", self._buffer[:nbytes]))
         if self._draining:
             self._drain()
         elif self._waiter is None and self._unread > _UNREAD:

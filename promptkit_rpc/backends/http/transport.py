@@ -24,6 +24,8 @@ KEEP_ALIVE = 30.0
 
 _OK, _REDIRECTS = 200, 300
 _EYEBALLS = 0.25
+_READ_SIZE = 256 * 1024
+"""Bytes that are read from a socket at once."""
 
 
 class ProxyRefused(httpx.ProxyError):
@@ -47,6 +49,7 @@ class StackTransport(httpx.AsyncBaseTransport):
         self.proxy: Proxy | None = proxy_for(self._scheme, self._host, port, environ)
         self._environ = environ
         self._context: ssl.SSLContext | None = None
+        self._buffer = memoryview(bytearray(_READ_SIZE))
         self._idle: list[Connection] = []
         self._busy: set[Connection] = set()
         self._sweep: asyncio.TimerHandle | None = None
@@ -194,7 +197,7 @@ class StackTransport(httpx.AsyncBaseTransport):
     async def _dial(self, host: str, port: int, context: ssl.SSLContext | None) -> Connection:
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_connection(
-            lambda: Connection(self._push),
+            lambda: Connection(self._push, self._buffer),
             host,
             port,
             ssl=context,
