@@ -21,12 +21,16 @@ CLOSING = 0.5
 """Seconds that closing the session, and then writing what is left, may take."""
 
 _WATCH = 1.0
+_YOUNG = 10_000
+"""New objects between two collections: a run leaves no cycles, so there is little to find."""
 
 
 def run(started: Started, factory: SessionFactory) -> int:
     """Serves until the end, and returns the exit code."""
     log.install(started.options.log_level)
     gc.freeze()  # what is loaded stays, so no collection need walk over it
+    gc.enable()
+    gc.set_threshold(_YOUNG)
     # Not asyncio.run: at its end it waits for threads, which a stuck one would never let it.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

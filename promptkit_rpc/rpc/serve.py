@@ -5,6 +5,7 @@ Imports only what is needed to answer; everything else is loaded behind the answ
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -33,6 +34,7 @@ def serve(
     """
     # An interrupt ends the process at once and without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.disable()  # until all is loaded: nothing of it is garbage
     code = 1
     try:
         source, sink = descriptors.claim()
