@@ -68,12 +68,17 @@ class Deltas(Protocol):
         ...
 
 
+def _unheard(_: TokenCounts) -> None:
+    return
+
+
 @frozen(kw_only=True)
 class Call:
     """One generation call: what is sent, to which model, under which contract.
 
     `history` holds every message to send, oldest first. `prompt_id` and `attempt` (from 1) are
-    known to test backends and hosts; providers never see them.
+    known to test backends and hosts; providers never see them. `report` is told what usage had
+    come when the call is cancelled.
     """
 
     run_id: str
@@ -86,6 +91,7 @@ class Call:
     session_id: str | None = None
     credential: Secret | None = field(default=None, repr=False)
     deltas: Deltas | None = field(default=None, repr=False)
+    report: Callable[[TokenCounts], None] = field(default=_unheard, repr=False)
 
 
 @frozen(kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Self
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 
 @frozen(kw_only=True)
@@ -11,7 +11,8 @@ class TokenCounts:
     """What one attempt reported; None is unknown.
 
     `input_tokens` includes cached ones; `cached_input_tokens` and `cache_creation_tokens` are parts
-    of it, `reasoning_tokens` a part of `output_tokens`.
+    of it, `reasoning_tokens` a part of `output_tokens`. `cut_off` says that the answer broke off:
+    what is counted of its output is the least that it was.
     """
 
     input_tokens: int | None = None
@@ -20,6 +21,7 @@ class TokenCounts:
     cached_input_tokens: int | None = None
     cache_creation_tokens: int | None = None
     reasoning_tokens: int | None = None
+    cut_off: bool = False
 
     @classmethod
     def reported(
@@ -45,6 +47,10 @@ class TokenCounts:
             cache_creation_tokens=count(cache_creation_tokens),
             reasoning_tokens=count(reasoning_tokens),
         )
+
+    def of_a_part(self) -> "TokenCounts":
+        """The same counts, of an answer that broke off."""
+        return UNKNOWN if self == UNKNOWN else evolve(self, cut_off=True)
 
 
 UNKNOWN = TokenCounts()
@@ -92,13 +98,14 @@ class Usage:
 
     def with_attempt(self, counts: TokenCounts) -> Self:
         """With one more attempt that may have been billed."""
+        whole = not counts.cut_off
         return type(self)(
             input_tokens=_add(self.input_tokens, counts.input_tokens),
-            output_tokens=_add(self.output_tokens, counts.output_tokens),
-            total_tokens=_add(self.total_tokens, counts.total_tokens),
+            output_tokens=_add(self.output_tokens, counts.output_tokens, whole=whole),
+            total_tokens=_add(self.total_tokens, counts.total_tokens, whole=whole),
             cached_input_tokens=_add(self.cached_input_tokens, counts.cached_input_tokens),
             cache_creation_tokens=_add(self.cache_creation_tokens, counts.cache_creation_tokens),
-            reasoning_tokens=_add(self.reasoning_tokens, counts.reasoning_tokens),
+            reasoning_tokens=_add(self.reasoning_tokens, counts.reasoning_tokens, whole=whole),
         )
 
     def with_run(self, run: "Usage") -> Self:
@@ -113,8 +120,8 @@ class Usage:
         )
 
 
-def _add(total: Total, value: int | None) -> Total:
-    return total.plus(value, complete=value is not None)
+def _add(total: Total, value: int | None, *, whole: bool = True) -> Total:
+    return total.plus(value, complete=whole and value is not None)
 
 
 def _join(total: Total, part: Total) -> Total:

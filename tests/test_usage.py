@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptkit_rpc.usage import UNKNOWN, TokenCounts, Total, Usage, count
 
-FIELDS = tuple(one.name for one in fields(TokenCounts))
+FIELDS = tuple(one.name for one in fields(Usage))
 
 counts = st.none() | st.integers(min_value=0, max_value=10**30)
 attempts = st.lists(st.builds(TokenCounts, **dict.fromkeys(FIELDS, counts)), max_size=8)
@@ -68,6 +68,17 @@ def test_an_unknown_attempt_makes_a_subtotal_and_a_zero_does_not() -> None:
     assert Usage.of_attempts([zero, UNKNOWN]).input_tokens == Total(0, complete=False)
 
 
+def test_what_an_answer_counted_before_it_broke_off_is_a_subtotal() -> None:
+    """USE-2: its input is known, of its output only the least that it was."""
+    part = TokenCounts.reported(input_tokens=25, output_tokens=1, reasoning_tokens=0).of_a_part()
+    usage = Usage.of_attempts([part])
+    assert usage.input_tokens == Total(25, complete=True)
+    assert usage.output_tokens == Total(1, complete=False)
+    assert usage.total_tokens == Total(26, complete=False)
+    assert usage.reasoning_tokens == Total(0, complete=False)
+    assert TokenCounts().of_a_part() is UNKNOWN
+
+
 def test_a_retry_adds_to_what_was_spent() -> None:
     """U-01."""
     usage = Usage.of_attempts(
@@ -123,5 +134,5 @@ def test_usage_has_the_same_fields_as_what_it_sums(given_attempts: list[TokenCou
 def test_every_count_of_a_report_is_kept_under_its_own_name() -> None:
     """USE-1, U-04."""
     given_counts = {name: number for number, name in enumerate(FIELDS, start=1)}
-    assert asdict(TokenCounts.reported(**given_counts)) == given_counts
+    assert asdict(TokenCounts.reported(**given_counts)) == {**given_counts, "cut_off": False}
     assert TokenCounts.reported() == UNKNOWN

@@ -181,7 +181,8 @@ class EventReader:
     @property
     def usage(self) -> TokenCounts:
         """Counts are cumulative: a later one stands for an earlier one and is not added."""
-        return _usage(self._counts)
+        counts = _usage(self._counts)
+        return counts if self.done or self._stop is not None else counts.of_a_part()
 
     def _report(self, usage: object) -> None:
         self._counts |= {name: value for name, value in members(usage).items() if value is not None}

@@ -176,7 +176,8 @@ class ChunkReader:
     @property
     def usage(self) -> TokenCounts:
         """What the latest chunk with a usage said."""
-        return _usage(self._usage)
+        counts = _usage(self._usage)
+        return counts if self.done or self._finish is not None else counts.of_a_part()
 
     def _chosen(self, choice: _Choice) -> str:
         choice.check(self._usage)

@@ -60,7 +60,7 @@ class StreamReader(Protocol):
 
     @property
     def usage(self) -> TokenCounts:
-        """What has been reported so far."""
+        """What has been reported so far: of a part, until the answer is said to have ended."""
         ...
 
 
@@ -113,9 +113,12 @@ class HttpBackend(ABC):
             async with endpoint.post(headers, self.encode(call), pace) as reply:
                 return await self._answer(reply, reader, call.deltas, redactor)
         except CallFailed as failed:
-            if failed.usage is UNKNOWN:
+            if reader.usage is not UNKNOWN:
                 failed.usage = reader.usage
             _hide(failed, redactor)
+            raise
+        except asyncio.CancelledError:
+            call.report(reader.usage)
             raise
 
     async def close(self) -> None:

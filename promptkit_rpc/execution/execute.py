@@ -14,6 +14,7 @@ from promptkit_rpc.conversation.history import History
 from promptkit_rpc.conversation.message import Message, Role
 from promptkit_rpc.errors import (
     Cancelled,
+    ConfigInvalid,
     DeadlineExceeded,
     GenerationFailed,
     Kind,
@@ -89,9 +90,9 @@ class _Run:
         self._observe = compose(*plan.observers)
         self._delivering = True
         self._attempts = 0
-        self._retries = 0
         self._repairs = 0
         self._usage = Usage()
+        self._heard = UNKNOWN
         self._credential: Secret | None = None
 
     async def complete(self) -> RunResult:
@@ -134,20 +135,21 @@ class _Run:
 
     async def _answer(self) -> tuple[Answer, Validation]:
         contract, history = self.plan.contract, self.plan.history
+        repairs = 0
         while True:
-            answer = await self._generate(history)
+            answer = await self._generate(history, repairs)
             if contract.format is Format.TEXT:
                 return answer, _NOT_REQUIRED
             validation = await validate(
                 contract, answer.content, answer.finish_reason.value, answer.refusal
             )
-            again = self._repairs < contract.repairs and repair.may_repair(
+            again = repairs < contract.repairs and repair.may_repair(
                 validation, answer.finish_reason.value, answer.refusal
             )
             if not again:
                 return answer, validation
             self.signal.check()
-            self._repairs += 1
+            repairs += 1
             self._emit(
                 RepairStarted(
                     run_id=self.run_id,
@@ -159,13 +161,13 @@ class _Run:
                 *repair.repair_messages(contract, answer.content, validation)
             )
 
-    async def _generate(self, history: History) -> Answer:
+    async def _generate(self, history: History, repairs: int) -> Answer:
         """One answer, over as many attempts as the retry policy allows for it."""
         made = 0
         while True:
             made += 1
             try:
-                return await self._attempt(history)
+                return await self._attempt(history, repairs)
             except CallFailed as failed:
                 delay = retry.delay(
                     self.plan.provider.settings.retry, made, failed.error, self.services.random
@@ -177,7 +179,6 @@ class _Run:
     async def _back_off(self, delay: float, failure: GenerationFailed) -> None:
         if self.deadline is not None and self.services.monotonic() + delay >= self.deadline:
             raise self.overdue() from failure
-        self._retries += 1
         self._emit(
             RetryScheduled(
                 run_id=self.run_id, time=self.services.time(), delay=delay, reason=failure.reason
@@ -186,11 +187,12 @@ class _Run:
         with self.signal.scope():
             await self.services.sleep(delay)
 
-    async def _attempt(self, history: History) -> Answer:
+    async def _attempt(self, history: History, repairs: int) -> Answer:
         permits = self.plan.provider.admission.permits
         await permits.acquire(self.signal)
         try:
             self._attempts += 1
+            self._repairs = repairs  # counted like retries: when they are made
             attempt = self._attempts
             self._emit(
                 AttemptStarted(run_id=self.run_id, time=self.services.time(), attempt=attempt)
@@ -201,7 +203,8 @@ class _Run:
                 self._attempted(attempt, failed.usage, billed=failed.error.billed, error=failed)
                 raise
             except BaseException as error:
-                self._attempted(attempt, UNKNOWN, billed=True, error=error)
+                unsent = isinstance(error, ConfigInvalid)
+                self._attempted(attempt, self._heard, billed=not unsent, error=error)
                 raise
             self._attempted(attempt, answer.usage, answer=answer)
             return answer
@@ -227,7 +230,7 @@ class _Run:
                     return await self.plan.provider.backend.generate(call)
             except GenerationFailed as error:
                 if error is slow:
-                    raise CallFailed(slow) from None
+                    raise CallFailed(slow, self._heard) from None
                 raise
             finally:
                 timer.cancel()
@@ -236,6 +239,7 @@ class _Run:
         plan = self.plan
         if plan.stream is not None:
             plan.stream.begin(attempt)
+        self._heard = UNKNOWN
         return Call(
             run_id=self.run_id,
             attempt=attempt,
@@ -247,7 +251,11 @@ class _Run:
             session_id=plan.session_id,
             credential=self._credential,
             deltas=plan.stream,
+            report=self._hear,
         )
+
+    def _hear(self, usage: TokenCounts) -> None:
+        self._heard = usage
 
     def _attempted(
         self,
@@ -270,6 +278,10 @@ class _Run:
                 error=_note(error) if error else None,
             )
         )
+
+    @property
+    def _retries(self) -> int:
+        return max(0, self._attempts - 1 - self._repairs)
 
     def overdue(self) -> DeadlineExceeded:
         """The error of a run whose time limit has passed."""

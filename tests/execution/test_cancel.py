@@ -167,17 +167,41 @@ async def test_cancelling_a_call_in_flight_stops_it_and_counts_it_as_perhaps_bil
 
 
 async def test_cancelling_between_attempts_makes_no_further_call() -> None:
-    """RET-3, C-05: a retry rule never retries a cancel."""
-    world, signal = World(), CancelSignal()
+    """RET-3, C-05: a retry rule never retries a cancel, and what was not made is not counted."""
+    world, signal, seen = World(), CancelSignal(), Record()
     backend = FakeBackend(failure(Reason.SERVER))
     retry = RetryPolicy(attempts=5, base_delay=1.0)
-    used = plan(provider(backend, capacity=1, retry=retry))
+    used = plan(provider(backend, capacity=1, retry=retry), observers=(seen,))
     task = begin(used, signal, world)
     await world.until_sleeping()
     signal.cancel()
     await ended_as_cancelled(task, signal)
     assert len(backend.calls) == 1
     assert used.provider.admission.leases.held == 0
+    last = seen.events[-1]
+    assert isinstance(last, RunFinished)
+    assert (last.attempts, last.transient_retries, last.repairs) == (1, 0, 0)
+
+
+async def test_what_a_call_had_reported_when_it_was_cancelled_is_known() -> None:
+    """OBS-3, USE-2."""
+    signal, seen, reached = CancelSignal(), Record(), asyncio.Event()
+
+    async def hang(call: Call) -> Answer:
+        reached.set()
+        try:
+            return await asyncio.get_running_loop().create_future()
+        finally:
+            call.report(tokens(20, 1).of_a_part())
+
+    task = begin(plan(provider(FakeBackend(hang)), observers=(seen,)), signal)
+    await reached.wait()
+    signal.cancel()
+    await ended_as_cancelled(task, signal)
+    last = seen.events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.usage.input_tokens == Total(20, complete=True)
+    assert last.usage.output_tokens == Total(1, complete=False)
 
 
 async def test_cancelling_while_the_credential_is_fetched() -> None:

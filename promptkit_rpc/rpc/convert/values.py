@@ -98,23 +98,12 @@ def usage_to(usage: Usage) -> WireUsage:
 
 
 def counts_to(counts: TokenCounts) -> WireUsage:
-    """One attempt's counts for the wire: what is known is complete."""
-    return WireUsage(
-        input_tokens=_count(counts.input_tokens),
-        output_tokens=_count(counts.output_tokens),
-        total_tokens=_count(counts.total_tokens),
-        cached_input_tokens=_count(counts.cached_input_tokens),
-        cache_creation_tokens=_count(counts.cache_creation_tokens),
-        reasoning_tokens=_count(counts.reasoning_tokens),
-    )
+    """One attempt's counts for the wire: what is known is complete, unless the answer broke off."""
+    return usage_to(Usage().with_attempt(counts))
 
 
 def _total(total: Total) -> TokenTotal:
     return TokenTotal(total.value, total.complete)
-
-
-def _count(value: int | None) -> TokenTotal:
-    return TokenTotal(value, value is not None)
 
 
 def location_to(location: Location) -> wire.Location:
