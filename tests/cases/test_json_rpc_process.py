@@ -8,9 +8,7 @@ ASCII (R-18).
 
 import asyncio
 import json
-import os
 import re
-import select
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -20,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.daemon import Daemon
 from tests.support.frames import frame
 from tests.support.process import RawDaemon, environment
 from tests.support.provider import Provider
 from tests.support.workspace import Workspace, echoing
+from tests.support.wrapped import Wrapped
 
 Json = Any
 BOUND = 20.0
@@ -115,40 +113,7 @@ async def test_what_a_command_prints_is_in_no_frame(tmp_path: Path) -> None:
             assert await daemon.read_rest() == b""
 
 
-WRAPPER = """
-import subprocess, sys
-child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE)
-print(child.pid, flush=True)
-while data := sys.stdin.buffer.raw.read(65536):
-    child.stdin.write(data); child.stdin.flush()
-"""
 SERVE = [sys.executable, "-m", "promptkit_rpc", "serve"]
-
-
-class Wrapped(Daemon):
-    """A daemon whose client is another program, which passes everything through."""
-
-    async def launch(self) -> None:
-        self.command = [sys.executable, "-c", WRAPPER, *SERVE]
-        await super().launch()
-        self.child = int(await self.read_until(b"\n"))
-        self.handle = os.pidfd_open(self.child)
-
-    async def outlive(self) -> None:
-        """Kills the program hard; the daemon follows within seconds, and waits for it idly."""
-        self.process.kill()
-        await self.process.wait()
-        before = _cpu(self.child)
-        if not (await asyncio.to_thread(select.select, [self.handle], [], [], 2))[0]:
-            assert _cpu(self.child) - before < 1
-        assert (await asyncio.to_thread(select.select, [self.handle], [], [], BOUND))[0]
-        os.close(self.handle)
-
-
-def _cpu(pid: int) -> float:
-    """Seconds of processor time that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def test_the_daemon_ends_with_the_program_that_started_it(tmp_path: Path) -> None:
