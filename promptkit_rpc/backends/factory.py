@@ -6,6 +6,7 @@
 from pathlib import Path
 from typing import assert_never
 
+from promptkit_rpc.backends.hiding import Hiding
 from promptkit_rpc.definitions.settings import BackendKind, BackendSettings
 from promptkit_rpc.generation import Backend
 from promptkit_rpc.services import Services
@@ -25,10 +26,10 @@ def make_backend(settings: BackendSettings, root: Path, services: Services) -> B
         case BackendKind.SCRIPTED:
             from promptkit_rpc.backends.scripted import ScriptedBackend
 
-            return ScriptedBackend(settings, services)
+            return Hiding(ScriptedBackend(settings, services))
         case BackendKind.CLIENT:
             from promptkit_rpc.backends.client import ClientBackend
 
-            return ClientBackend(settings, services)
+            return Hiding(ClientBackend(settings, services))
         case _:
             assert_never(settings.kind)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from promptkit_rpc.backends.classify import classify, error_message
+from promptkit_rpc.backends.hiding import hide, redacted
 from promptkit_rpc.backends.http.retry_after import retry_after
 from promptkit_rpc.backends.payload import (
     SENTENCE,
@@ -115,7 +116,7 @@ class HttpBackend(ABC):
         except CallFailed as failed:
             if reader.usage is not UNKNOWN:
                 failed.usage = reader.usage
-            _hide(failed, redactor)
+            hide(failed, redactor)
             raise
         except asyncio.CancelledError:
             call.report(reader.usage)
@@ -153,7 +154,7 @@ class HttpBackend(ABC):
         self, payload: bytes, reply: "Reply", deltas: Deltas | None, redactor: Redactor
     ) -> Answer:
         try:
-            answer = _redacted(self.decode(payload), redactor)
+            answer = redacted(self.decode(payload), redactor)
         except Unusable as error:
             bad = error
         else:
@@ -189,7 +190,7 @@ class HttpBackend(ABC):
         if answer is None:
             raise self._broken(reply)
         _push(pieces.feed(rest) + pieces.flush(), deltas)
-        return _redacted(answer, redactor)
+        return redacted(answer, redactor)
 
     # Failures.
 
@@ -253,14 +254,6 @@ def _snippet(payload: bytes, redactor: Redactor) -> str:
     return short(redactor.text(payload[:_LOOKED_AT].decode("utf-8", "replace")), SNIPPET)
 
 
-def _hide(failed: CallFailed, redactor: Redactor) -> None:
-    """The last look at a message before it leaves; whatever was quoted in it is redacted here."""
-    error = failed.error
-    text = redactor.text(error.message)
-    if text != error.message:
-        error.message, error.args, failed.args = text, (text,), (text,)
-
-
 async def _paced(deltas: Deltas | None, taken: int) -> None:
     """Waits until an event may be passed on: much may have come at once, and for many runs."""
     room = None if deltas is None else deltas.room()
@@ -274,16 +267,3 @@ async def _paced(deltas: Deltas | None, taken: int) -> None:
 def _push(text: str, deltas: Deltas | None) -> None:
     if text and deltas is not None:
         deltas.push(text)
-
-
-def _redacted(answer: Answer, redactor: Redactor) -> Answer:
-    content = redactor.answer(answer.content)
-    refusal = None if answer.refusal is None else redactor.answer(answer.refusal)
-    if content == answer.content and refusal == answer.refusal:
-        return answer
-    return Answer(
-        content=content,
-        finish_reason=answer.finish_reason,
-        refusal=refusal,
-        usage=answer.usage,
-    )

@@ -20,6 +20,7 @@ from promptkit_rpc.execution.provider import Provider
 from promptkit_rpc.generation import Call, Deltas, FinishReason, Parameters
 from promptkit_rpc.jsontext import Json
 from promptkit_rpc.output.contract import TEXT, Contract
+from promptkit_rpc.secret import Secret
 from promptkit_rpc.services import Services
 from promptkit_rpc.usage import TokenCounts
 from tests.support.fakes import HERE, World
@@ -87,6 +88,7 @@ def call(
     prompt_id: str = "ask",
     deltas: Deltas | None = None,
     contract: Contract = TEXT,
+    credential: Secret | None = None,
 ) -> Call:
     return Call(
         run_id="run-1",
@@ -97,6 +99,7 @@ def call(
         parameters=Parameters(),
         contract=contract,
         deltas=deltas,
+        credential=credential,
     )
 
 
