@@ -84,7 +84,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Session> {
   try {
     await once(server, "spawn");
   } catch (error) {
-    const hint = "install it with `pip install promptkit-rpc`, or give its path as `command`";
+    const hint = "install PromptKit RPC with pip, or give its path as `command`";
     throw new ServerMissing(`cannot start ${command}: ${(error as Error).message}; ${hint}`, {
       cause: error,
     });

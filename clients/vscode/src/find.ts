@@ -37,7 +37,7 @@ function resolve(command: string): string {
   const found = places.flatMap((place) => [place, ...extensions.map((end) => place + end)]).find(executable);
   if (found) return found;
   throw new NotFound(
-    `The server was not found: ${command}. Install it with "pip install promptkit-rpc", or set promptkit.server.command to where it is.`,
+    `The server was not found: ${command}. Install PromptKit RPC with pip, or set promptkit.server.command to where it is.`,
   );
 }
 
