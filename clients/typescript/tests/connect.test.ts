@@ -27,7 +27,7 @@ test("a session tells what the server can do, and its end is clean", async (t) =
 test("a program that is not there is told with what to do", async () => {
   await assert.rejects(connect({ command: "promptkit-not-installed" }), (error) => {
     assert(error instanceof ServerMissing);
-    assert.match(error.message, /promptkit-not-installed.*ENOENT.*pip install promptkit-rpc/);
+    assert.match(error.message, /promptkit-not-installed.*ENOENT.*PromptKit RPC with pip/);
     return true;
   });
 });

@@ -20,7 +20,7 @@ describe("the server", () => {
     await missing;
     assert.match(
       person.told[0]!,
-      /promptkit-not-installed.*pip install promptkit-rpc.*promptkit\.server\.command/,
+      /promptkit-not-installed.*PromptKit RPC with pip.*promptkit\.server\.command/,
     );
     assert.match(api.status.item.text, /error/);
     const running = until(api.server.onDidChange, () => api.server.condition === "running");
