@@ -25,6 +25,9 @@ def demo(base_url: str | None, model: str | None, key_env: str | None) -> int:
     if (base_url is None) != (model is None):
         print("promptkit-rpc demo: --base-url and --model go together", file=sys.stderr)
         return 2
+    if base_url is not None and not base_url.startswith(("http://", "https://")):
+        print("promptkit-rpc demo: --base-url must begin with http:// or https://", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory(prefix="promptkit-demo-") as folder:
         root = Path(folder)
         write_samples(root)
@@ -119,7 +122,10 @@ async def _analyse(client: DemoClient, group: str, start: str) -> None:
     for question, answer in zip(analysis.questions, analysis.answers, strict=False):
         screen.said("asks", question)
         screen.said("learns", answer)
-    screen.note(f"Outcome: {analysis.outcome}. The last answer came through the same callback.")
+    screen.note(
+        f"Outcome: {analysis.outcome}. After the last turn the application was called once more,"
+        " with the answer, and chose to stop."
+    )
 
 
 async def _review(client: DemoClient, group: str) -> None:
@@ -133,11 +139,16 @@ async def _review(client: DemoClient, group: str) -> None:
             "groups": [group],
         },
     )
-    screen.said("draft", draft["content"])
+    screen.said("draft", SENTENCE)
     branch = await review(client, draft["runId"], [group], SENTENCE)
-    for opinion in branch.opinions:
-        screen.said("opinion", f"{opinion}  (asked inside the callback, at capacity 1)")
-    screen.said("now", branch.candidate)
+    for correction, opinion in zip(branch.drafts, branch.opinions, strict=False):
+        screen.said("revised", correction)
+        screen.said("opinion", opinion)
+    if branch.opinions:
+        screen.note(
+            "Each opinion was asked of the same model inside the callback; the backend admits one"
+            " run at a time, and the coordinator holds no place meanwhile."
+        )
     verdict = "withdrawn" if branch.withdrawn else "accepted"
     if branch.findings and not branch.withdrawn:
         verdict = "still has: " + "; ".join(branch.findings)
@@ -169,8 +180,9 @@ async def _count(client: DemoClient, group: str) -> None:
     runs = snapshot["runs"]
     ended = sum(run["terminal"] for run in runs)
     screen.note(
-        f"{len(runs)} runs, {ended} of them ended, {snapshot['attempts']} calls,"
-        f" {snapshot['transientRetries']} retries, {snapshot['repairs']} repairs."
+        f"{len(runs)} runs in all of the above, {ended} of them ended: {snapshot['attempts']}"
+        f" calls, {snapshot['transientRetries']} retries, {snapshot['repairs']} repairs. Some"
+        " had no usage to report, so the sums are what is known at least:"
     )
     screen.usage(snapshot["usage"])
 

@@ -35,6 +35,8 @@ def said(who: str, text: str) -> None:
 def usage(totals: dict[str, Any]) -> None:
     """Token totals, with unknown told apart from zero and a subtotal from a sum."""
     for name, total in totals.items():
-        value = "unknown" if total["value"] is None else f"{total['value']:,}"
-        remark = "" if total["complete"] else "  (not every run reported it)"
-        print(f"  {name:>20}  {value}{_styled('33', remark)}")
+        if total["value"] is None:
+            value, remark = "unknown", "" if total["complete"] else "no run reported it"
+        else:
+            value, remark = f"{total['value']:,}", "" if total["complete"] else "at least"
+        print(f"  {name:>20}  {value:>8}  {_styled('33', remark)}")

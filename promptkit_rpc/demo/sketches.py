@@ -69,6 +69,7 @@ class Review:
 
     candidate: str
     findings: list[str]
+    drafts: list[str] = field(factory=list[str])
     opinions: list[str] = field(factory=list[str])
     withdrawn: bool = False
     outcome: str = ""
@@ -87,6 +88,7 @@ async def review(client: Client, start: str, groups: list[str], candidate: str) 
                 branch.withdrawn = True
                 return STOP
             branch.candidate = reply["correction"]
+            branch.drafts.append(branch.candidate)
             branch.findings = assess(branch.candidate)
             branch.opinions.append(await second_opinion(client, groups, branch.candidate))
             if not branch.findings:
