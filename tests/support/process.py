@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from tests.support.frames import read_frame
 
@@ -90,6 +90,12 @@ class RawDaemon:
         """Ends the daemon's input."""
         assert self.process.stdin
         self.process.stdin.close()
+
+    async def stop_listening(self) -> None:
+        """Closes the daemon's output at this end."""
+        process: Any = self.process
+        process._transport.get_pipe_transport(1).close()  # asyncio has no public way
+        await asyncio.sleep(0)
 
     async def read_until(self, mark: bytes) -> bytes:
         """Bytes up to and with the mark; empty at the end of the output."""
