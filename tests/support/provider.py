@@ -68,9 +68,11 @@ class Recorded:
 
 
 class Provider:
-    """Listens on a free loopback port while it is open."""
+    """Listens on a loopback port while it is open: on a free one unless one is given."""
 
-    def __init__(self, *, tls: ssl.SSLContext | None = None, greeting: bytes = b"") -> None:
+    def __init__(
+        self, *, tls: ssl.SSLContext | None = None, greeting: bytes = b"", port: int = 0
+    ) -> None:
         self._greeting = greeting
         self.requests: list[Recorded] = []
         self.connections = 0
@@ -82,7 +84,7 @@ class Provider:
         self._changed = asyncio.Event()
         self._serving: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server
-        self.port = 0
+        self.port = port
 
     @property
     def url(self) -> str:
@@ -117,7 +119,7 @@ class Provider:
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(
-            self._serve, "127.0.0.1", 0, ssl=self._tls, limit=2**26
+            self._serve, "127.0.0.1", self.port, ssl=self._tls, limit=2**26
         )
         self.port = self._server.sockets[0].getsockname()[1]
         return self
