@@ -148,6 +148,8 @@ class _Run:
             )
             if not again:
                 return answer, validation
+            # A backend may answer without ever waiting: others, and a cancel, get their turn here.
+            await asyncio.sleep(0)
             self.signal.check()
             repairs += 1
             self._emit(

@@ -74,13 +74,17 @@ class Client:
 
     async def refused(self, method: str, params: Any = None) -> RpcError:
         """The error of a request that must fail."""
+        return await self.refused_by(self.start(method, params))
+
+    async def refused_by(self, running: "asyncio.Task[Any]") -> RpcError:
+        """The error of a request under way that must fail."""
         try:
-            result = await self.request(method, params)
+            result = await running
         except RpcError as error:
             if error.code in (-32602, -32803, -32800):
                 check_error(error.data)
             return error
-        raise AssertionError(f"{method} was not refused but answered {result!r}")
+        raise AssertionError(f"it was not refused but answered {result!r}")
 
     def notify(self, method: str, params: Any) -> None:
         """Tells the server something."""
