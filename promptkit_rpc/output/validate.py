@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from promptkit_rpc.jsontext import Json, JsonError, too_deep
+from promptkit_rpc.jsontext import Json, JsonError, encode, too_deep
 from promptkit_rpc.output.contract import Contract, Format, Status, Validation, Violation
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ def check(schema: Json | None, content: str, *, at_once: bool = False) -> Checke
 
 
 def _held_against(schema: Json, value: Any, data: bytes, *, at_once: bool) -> tuple[Violation, ...]:
+    from promptkit_rpc.output import weight
+
     made = _compiled(schema)
     if isinstance(made, str):
         return (Violation(path="", keyword="schema", message=made),)
@@ -145,7 +147,11 @@ def _held_against(schema: Json, value: Any, data: bytes, *, at_once: bool) -> tu
         raise _TooLong
     if _is_valid(made, value):
         return ()
-    if at_once and (len(data) > LISTED_HERE or too_deep(data, _WEIGHT_HERE // len(data))):
+    if at_once and (
+        len(data) > LISTED_HERE
+        or too_deep(data, _WEIGHT_HERE // len(data))
+        or weight.heavy(schema, data)
+    ):
         raise _TooLong
     return _violations(made, value)
 
@@ -183,10 +189,21 @@ def validate_value(schema: Json, value: Any) -> list[str]:
             return []
     except (ValueError, TypeError) as error:
         return [f"it cannot be checked: {error}"]
+    if _is_heavy(schema, value):
+        return ["it breaks its schema in more ways than can be listed"]
     return [
         f"{one.message} (at {one.path})" if one.path else one.message
         for one in _violations(made, value)
     ]
+
+
+def _is_heavy(schema: Json, value: Any) -> bool:
+    from promptkit_rpc.output import weight
+
+    try:
+        return weight.heavy(schema, encode(value))
+    except (TypeError, ValueError, OverflowError, RecursionError):  # not JSON, and never much
+        return False
 
 
 @lru_cache(maxsize=64)
