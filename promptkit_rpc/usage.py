@@ -70,8 +70,10 @@ class Total:
 
     def plus(self, value: int | None, *, complete: bool) -> Self:
         """With one more part; an unknown part makes a subtotal, never a zero."""
-        known = [part for part in (self.value, value) if part is not None]
-        return type(self)(sum(known) if known else None, self.complete and complete)
+        known = self.value
+        if value is not None:
+            known = value if known is None else known + value
+        return type(self)(known, self.complete and complete)
 
 
 EMPTY = Total()

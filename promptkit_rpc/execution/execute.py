@@ -88,7 +88,7 @@ class _Run:
         self.run_id = services.run_id()
         self.deadline: float | None = None
         self._observe = compose(*plan.observers)
-        self._delivering = True
+        self._delivering = bool(plan.observers)
         self._attempts = 0
         self._repairs = 0
         self._usage = Usage()
@@ -99,9 +99,9 @@ class _Run:
         plan = self.plan
         try:
             self._emit(
-                RunStarted(
+                lambda time: RunStarted(
                     run_id=self.run_id,
-                    time=self.services.time(),
+                    time=time,
                     prompt_id=plan.prompt_id,
                     profile=plan.profile,
                     backend=plan.backend,
@@ -126,9 +126,8 @@ class _Run:
         asked = self.services.monotonic()
         await leases.acquire(self.signal)
         try:
-            now = self.services.time()
             waited = self.services.monotonic() - asked
-            self._emit(Admitted(run_id=self.run_id, time=now, waited=waited))
+            self._emit(lambda time: Admitted(run_id=self.run_id, time=time, waited=waited))
             return await self._answer()
         finally:
             leases.release()
@@ -152,16 +151,13 @@ class _Run:
             await asyncio.sleep(0)
             self.signal.check()
             repairs += 1
-            self._emit(
-                RepairStarted(
-                    run_id=self.run_id,
-                    time=self.services.time(),
-                    violations=len(validation.violations),
-                )
-            )
+            self._repairing(len(validation.violations))
             history = self.plan.history.extended(
                 *repair.repair_messages(contract, answer.content, validation)
             )
+
+    def _repairing(self, violations: int) -> None:
+        self._emit(lambda time: RepairStarted(run_id=self.run_id, time=time, violations=violations))
 
     async def _generate(self, history: History, repairs: int) -> Answer:
         """One answer, over as many attempts as the retry policy allows for it."""
@@ -182,8 +178,8 @@ class _Run:
         if self.deadline is not None and self.services.monotonic() + delay >= self.deadline:
             raise self.overdue() from failure
         self._emit(
-            RetryScheduled(
-                run_id=self.run_id, time=self.services.time(), delay=delay, reason=failure.reason
+            lambda time: RetryScheduled(
+                run_id=self.run_id, time=time, delay=delay, reason=failure.reason
             )
         )
         with self.signal.scope():
@@ -196,9 +192,7 @@ class _Run:
             self._attempts += 1
             self._repairs = repairs  # counted like retries: when they are made
             attempt = self._attempts
-            self._emit(
-                AttemptStarted(run_id=self.run_id, time=self.services.time(), attempt=attempt)
-            )
+            self._emit(lambda time: AttemptStarted(run_id=self.run_id, time=time, attempt=attempt))
             try:
                 answer = await self._called(self._call(history, attempt))
             except CallFailed as failed:
@@ -271,9 +265,9 @@ class _Run:
         if billed or usage != UNKNOWN:
             self._usage = self._usage.with_attempt(usage)
         self._emit(
-            AttemptFinished(
+            lambda time: AttemptFinished(
                 run_id=self.run_id,
-                time=self.services.time(),
+                time=time,
                 attempt=attempt,
                 usage=usage,
                 finish_reason=answer.finish_reason if answer else None,
@@ -308,9 +302,9 @@ class _Run:
         error: ErrorNote | None = None,
     ) -> None:
         self._emit(
-            RunFinished(
+            lambda time: RunFinished(
                 run_id=self.run_id,
-                time=self.services.time(),
+                time=time,
                 outcome=outcome,
                 attempts=self._attempts,
                 transient_retries=self._retries,
@@ -321,12 +315,12 @@ class _Run:
             )
         )
 
-    def _emit(self, event: Event) -> None:
-        """Delivers an event; an observer that raised has ended the delivery for this run."""
+    def _emit(self, event: Callable[[float], Event]) -> None:
+        """Makes and delivers an event; an observer that raised has ended it for this run."""
         if not self._delivering:
             return
         self._delivering = False
-        self._observe(event)
+        self._observe(event(self.services.time()))
         self._delivering = True
 
     def _result(self, answer: Answer, validation: Validation) -> RunResult:
