@@ -6,7 +6,7 @@ Knows nothing of the wire; holds no conversation.
 import asyncio
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from attrs import evolve, frozen
 
@@ -14,8 +14,6 @@ from promptkit_rpc.backends.credentials import resolve
 from promptkit_rpc.backends.factory import make_backend
 from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.conversation.exchange import Exchange
-from promptkit_rpc.coordination.actions import NextAction, Outcome
-from promptkit_rpc.coordination.driver import coordinate
 from promptkit_rpc.definitions.catalog import Catalog, Workspace
 from promptkit_rpc.definitions.problem import Problem
 from promptkit_rpc.definitions.prompt import PromptDefinition
@@ -29,6 +27,9 @@ from promptkit_rpc.execution.provider import Provider
 from promptkit_rpc.execution.request import RunRequest, RunResult, StreamSink
 from promptkit_rpc.secret import Secret
 from promptkit_rpc.services import Services
+
+if TYPE_CHECKING:
+    from promptkit_rpc.coordination.actions import NextAction, Outcome
 
 
 @frozen(kw_only=True)
@@ -105,13 +106,15 @@ class Engine:
     async def coordinate(
         self,
         start: Exchange,
-        next_action: NextAction,
+        next_action: "NextAction",
         *,
         additional_turns: int,
         signal: CancelSignal,
         observers: tuple[Observer, ...] = (),
-    ) -> Outcome:
+    ) -> "Outcome":
         """Drives one branch with this engine; see `coordination.driver.coordinate`."""
+        from promptkit_rpc.coordination.driver import coordinate  # noqa: PLC0415 - few coordinate
+
         return await coordinate(
             start,
             next_action,

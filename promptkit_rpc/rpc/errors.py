@@ -1,11 +1,8 @@
 """The errors of the wire, and the one place where an exception becomes an answer."""
 
-from math import ceil
+from typing import TYPE_CHECKING
 
-from attrs import evolve
-
-from promptkit_rpc.errors import GenerationFailed, Kind, PromptKitError
-from promptkit_rpc.rpc.codec import unstructure
+from promptkit_rpc.errors import Kind, PromptKitError
 from promptkit_rpc.rpc.codes import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -17,10 +14,10 @@ from promptkit_rpc.rpc.codes import (
     SERVER_NOT_INITIALIZED,
     RpcError,
 )
-from promptkit_rpc.rpc.convert.values import location_to
-from promptkit_rpc.rpc.faults import Fault
-from promptkit_rpc.rpc.protocol.failure import Cause, ErrorData, InvalidField
-from promptkit_rpc.secret import Redactor, known
+from promptkit_rpc.secret import known
+
+if TYPE_CHECKING:
+    from promptkit_rpc.rpc.faults import Fault
 
 __all__ = [
     "INTERNAL_ERROR",
@@ -50,56 +47,24 @@ def to_error(raised: Exception) -> RpcError:
         case ConnectionLost():
             return RpcError(REQUEST_CANCELLED, str(raised))
         case PromptKitError():
+            from promptkit_rpc.rpc.convert.failure import failed  # noqa: PLC0415 - few requests do
+
             redactor = known()
             return RpcError(
                 _CODES.get(raised.kind, REQUEST_FAILED),
                 redactor.text(raised.message),
-                unstructure(_data(raised, redactor)),
+                failed(raised, redactor),
             )
         case _:
-            return RpcError(REQUEST_FAILED, "internal error", unstructure(_INTERNAL))
+            return RpcError(REQUEST_FAILED, "internal error", dict(_INTERNAL))
 
 
 _CODES = {Kind.REQUEST_INVALID: INVALID_PARAMS, Kind.CANCELLED: REQUEST_CANCELLED}
-_INTERNAL = ErrorData(kind=Kind.INTERNAL, retryable=False)
-_CAUSES = 5
+_INTERNAL = {"kind": Kind.INTERNAL.value, "retryable": False}
 
 
-def invalid_params(faults: tuple[Fault, ...]) -> RpcError:
+def invalid_params(faults: "tuple[Fault, ...]") -> RpcError:
     """The refusal of params, with every fault."""
-    invalid = tuple([InvalidField(path=fault.path, message=fault.message) for fault in faults])
-    data = ErrorData(kind=Kind.REQUEST_INVALID, retryable=False, invalid=invalid)
-    return RpcError(INVALID_PARAMS, "; ".join(map(str, faults)), unstructure(data))
+    from promptkit_rpc.rpc.convert.failure import refused  # noqa: PLC0415 - few requests are
 
-
-def _data(error: PromptKitError, redactor: Redactor) -> ErrorData:
-    data = ErrorData(
-        kind=error.kind,
-        retryable=error.retryable,
-        run_id=error.run_id,
-        location=None if error.location is None else location_to(error.location),
-        cause=_causes(error, redactor) or None,
-    )
-    if not isinstance(error, GenerationFailed):
-        return data
-    wait = error.retry_after
-    return evolve(
-        data,
-        reason=error.reason,
-        origin=error.origin,
-        http_status=error.http_status,
-        retry_after_ms=None if wait is None else ceil(wait * 1000),
-        attempts=error.attempts,
-    )
-
-
-def _causes(error: BaseException, redactor: Redactor) -> tuple[Cause, ...]:
-    """The chain of causes; of a foreign one only its type is told, its words may hold anything."""
-    causes: list[Cause] = []
-    while error.__cause__ is not None and len(causes) < _CAUSES:
-        error = error.__cause__
-        if isinstance(error, PromptKitError):
-            causes.append(Cause(kind=error.kind, message=redactor.text(error.message)))
-        else:
-            causes.append(Cause(kind=Kind.INTERNAL, message=type(error).__name__))
-    return tuple(causes)
+    return RpcError(INVALID_PARAMS, "; ".join(map(str, faults)), refused(faults))

@@ -20,7 +20,7 @@ from promptkit_rpc.errors import (
 )
 from promptkit_rpc.execution.prepare import Prepared
 from promptkit_rpc.groups import Group
-from promptkit_rpc.rpc.streams import Token
+from promptkit_rpc.rpc.protocol.base import Token
 
 
 class Exchanges:

@@ -1,4 +1,9 @@
-"""The connected client as a host: asked for generations and for keys that it keeps."""
+"""The connected client as a host: asked for generations and for keys that it keeps.
+
+Most clients are never asked, so what asking takes is loaded with the first question.
+"""
+
+# ruff: noqa: PLC0415 - for that reason
 
 import logging
 from typing import Any
@@ -7,12 +12,8 @@ from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.errors import CredentialMissing, GenerationFailed, Origin, Reason
 from promptkit_rpc.generation import Answer, Call, CallFailed, Deltas
 from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
-from promptkit_rpc.rpc.convert.host import answer, generate_params, generation_failed
 from promptkit_rpc.rpc.errors import ConnectionLost, RpcError
-from promptkit_rpc.rpc.faults import told
 from promptkit_rpc.rpc.peer import Peer, Receiver
-from promptkit_rpc.rpc.protocol.host import CredentialParams, CredentialResult, GenerateResult
-from promptkit_rpc.rpc.protocol.progress import ClientProgress
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +31,9 @@ class Host:
         Raises:
             CallFailed: the client answered with an error, with something else, or not at all.
         """
+        from promptkit_rpc.rpc.convert.host import answer, generate_params, generation_failed
+        from promptkit_rpc.rpc.protocol.host import GenerateResult
+
         token = None
         if call.deltas is not None:
             token = f"generate/{call.run_id}/{call.attempt}"
@@ -48,6 +52,8 @@ class Host:
         try:
             return answer(structure(answered, GenerateResult))
         except FAILURES:
+            from promptkit_rpc.rpc.faults import told
+
             wrong = told(answered, GenerateResult, "result")
             message = f"backend {backend!r}: the client's answer cannot be used: {wrong}"
             raise CallFailed(_no_answer(message, Reason.MALFORMED_RESPONSE)) from None
@@ -58,6 +64,8 @@ class Host:
         Raises:
             CredentialMissing: the client has none.
         """
+        from promptkit_rpc.rpc.protocol.host import CredentialParams, CredentialResult
+
         params = unstructure(CredentialParams(name=name))
         try:
             answered = await self._peer.request("promptkit/credential/get", params, signal)
@@ -74,6 +82,8 @@ class Host:
 
     def progressed(self, params: dict[str, Any]) -> None:
         """A piece of text for an open generation; anything else is let pass."""
+        from promptkit_rpc.rpc.protocol.progress import ClientProgress
+
         try:
             progress = structure(params, ClientProgress)
         except FAILURES:

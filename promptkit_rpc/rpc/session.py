@@ -8,22 +8,22 @@ import os
 from collections.abc import Callable, Mapping
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptkit_rpc import system
 from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
-from promptkit_rpc.rpc.documents import Documents
 from promptkit_rpc.rpc.engines import Engines
 from promptkit_rpc.rpc.errors import invalid_params
-from promptkit_rpc.rpc.faults import faults
-from promptkit_rpc.rpc.handlers import HANDLERS
+from promptkit_rpc.rpc.handlers import HANDLERS, handler_of, params_of
 from promptkit_rpc.rpc.hello import Hello
 from promptkit_rpc.rpc.host import Host
 from promptkit_rpc.rpc.peer import Call, Handler, Peer, Receiver
 from promptkit_rpc.rpc.problems import ProblemLog
-from promptkit_rpc.rpc.protocol.methods import Direction, requests
 from promptkit_rpc.rpc.state import State
 from promptkit_rpc.services import ClientCredential, ClientGenerate, Services
+
+if TYPE_CHECKING:
+    from promptkit_rpc.rpc.documents import Documents
 
 MakeServices = Callable[[ClientGenerate, ClientCredential], Services]
 
@@ -44,12 +44,9 @@ class Session:
         told = None if self.problems is None else self.problems.opened
         self.engines = Engines(Path(hello.root), config, world, told)
         self.state = State(peer, host, self.engines)
-        self.methods: Mapping[str, Handler] = {
-            name: _bound(HANDLERS[name], self.state, method.params)
-            for name, method in requests(Direction.CLIENT).items()
-        }
+        self.methods: Mapping[str, Handler] = _bound_when_asked_for(self.state)
         self.notifications: Mapping[str, Receiver] = host.notifications
-        self.documents = Documents(peer, hello, config) if hello.text_documents else None
+        self.documents = _documents(peer, hello, config) if hello.text_documents else None
         if self.documents is not None:
             self.methods = self.documents.methods(self.methods)
             self.notifications = self.documents.notifications(self.notifications)
@@ -63,7 +60,29 @@ class Session:
         await self.engines.close_all()
 
 
-def _bound(handler: Callable[..., Any], state: State, params_type: Any) -> Handler:
+def _documents(peer: Peer, hello: Hello, config: str | None) -> "Documents":
+    from promptkit_rpc.rpc.documents import Documents  # noqa: PLC0415 - few clients have any
+
+    return Documents(peer, hello, config)
+
+
+def _bound_when_asked_for(state: State) -> dict[str, Handler]:
+    """Every method; its handler is loaded and takes its place with the first request."""
+    methods: dict[str, Handler] = {}
+
+    def awaiting(method: str) -> Handler:
+        def first(params: dict[str, Any], call: Call) -> Any:
+            bound = methods[method] = _bound(handler_of(method), state)
+            return bound(params, call)
+
+        return first
+
+    methods.update((method, awaiting(method)) for method in HANDLERS)
+    return methods
+
+
+def _bound(handler: Callable[..., Any], state: State) -> Handler:
+    params_type = params_of(handler)
     if iscoroutinefunction(handler):
 
         def later(params: dict[str, Any], call: Call) -> Any:
@@ -93,4 +112,6 @@ def _read(params: dict[str, Any], params_type: Any) -> Any:
     try:
         return structure(params, params_type)
     except FAILURES:
+        from promptkit_rpc.rpc.faults import faults  # noqa: PLC0415 - most requests have none
+
         raise invalid_params(faults(params, params_type, "params")) from None

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from promptkit_rpc.execution.observe import Observer
 from promptkit_rpc.execution.request import RunRequest, RunResult
@@ -11,8 +12,12 @@ from promptkit_rpc.rpc.engines import Engines
 from promptkit_rpc.rpc.handles import Exchanges, Groups, Names, PreparedRuns
 from promptkit_rpc.rpc.host import Host
 from promptkit_rpc.rpc.peer import Peer
+from promptkit_rpc.rpc.progress import SILENT, Progress
 from promptkit_rpc.rpc.protocol import run as wire
-from promptkit_rpc.rpc.streams import Observing, Progress, TextStream, Token
+from promptkit_rpc.rpc.protocol.base import Token
+
+if TYPE_CHECKING:
+    from promptkit_rpc.rpc.streams import TextStream
 
 
 class State:
@@ -51,15 +56,27 @@ class State:
 
     def observing(self, token: Token | None) -> tuple[Observer, ...]:
         """What sends observations under a token, if one is given."""
-        return () if token is None else (Observing(self.peer, token),)
+        if token is None:
+            return ()
+        from promptkit_rpc.rpc.streams import Observing  # noqa: PLC0415 - for who watches
 
-    def stream(self, token: Token | None) -> TextStream | None:
+        return (Observing(self.peer, token),)
+
+    def stream(self, token: Token | None) -> "TextStream | None":
         """What streams text under a token, if one is given."""
-        return None if token is None else TextStream(self.peer, token)
+        if token is None:
+            return None
+        from promptkit_rpc.rpc.streams import TextStream  # noqa: PLC0415 - for who watches
+
+        return TextStream(self.peer, token)
 
     def progress(self, token: Token | None, title: str, *, cancellable: bool = True) -> Progress:
         """What shows progress under a token, if one is given."""
-        return Progress(self.peer, token, title, cancellable=cancellable)
+        if token is None:
+            return SILENT
+        from promptkit_rpc.rpc.streams import ShownProgress  # noqa: PLC0415 - for who watches
+
+        return ShownProgress(self.peer, token, title, cancellable=cancellable)
 
     @contextmanager
     def running(self) -> Generator[None]:

@@ -20,6 +20,8 @@ from promptkit_rpc.execution.observe import (
 from promptkit_rpc.execution.request import StreamSink
 from promptkit_rpc.rpc.codec import unstructure
 from promptkit_rpc.rpc.convert.events import event_to
+from promptkit_rpc.rpc.progress import Progress
+from promptkit_rpc.rpc.protocol.base import Token
 from promptkit_rpc.rpc.protocol.observation import Observation
 from promptkit_rpc.rpc.protocol.progress import (
     ServerProgress,
@@ -29,8 +31,6 @@ from promptkit_rpc.rpc.protocol.progress import (
     WorkDoneEnd,
     WorkDoneReport,
 )
-
-Token = int | str
 
 
 class Client(Protocol):
@@ -91,14 +91,11 @@ class TextStream(StreamSink):
         send(self._client, self._token, value)
 
 
-class Progress:
-    """Work as an editor shows it: begins and ends with the block, reports what a run does.
-
-    Its observers report the runs inside. Without a token it is silent and has none.
-    """
+class ShownProgress(Progress):
+    """Work as an editor shows it, under a token: its observers report the runs inside."""
 
     def __init__(
-        self, client: Client, token: Token | None, title: str, *, cancellable: bool = True
+        self, client: Client, token: Token, title: str, *, cancellable: bool = True
     ) -> None:
         self._client = client
         self._token = token
@@ -109,26 +106,27 @@ class Progress:
         self._failure = ""
         self._end: str | None = None
 
+    @property
+    def observers(self) -> tuple[Observer, ...]:
+        """This one, for it shows events."""
+        return (self,)
+
     def __enter__(self) -> Self:
         self._send(WorkDoneBegin(title=self._title, cancellable=self._cancellable))
         return self
 
     def __exit__(
         self,
-        _kind: type[BaseException] | None,
+        kind: type[BaseException] | None,
         error: BaseException | None,
-        _: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
+        del kind, traceback
         if isinstance(error, Cancelled):
             self._end = "cancelled"
         elif error is not None:
             self._end = "failed"
         self._send(WorkDoneEnd(message=self._end))
-
-    @property
-    def observers(self) -> tuple[Observer, ...]:
-        """To be attached to the runs inside."""
-        return () if self._token is None else (self,)
 
     def turn(self, number: int) -> None:
         """The runs to come are this turn's."""
@@ -167,8 +165,7 @@ class Progress:
                 pass
 
     def _send(self, value: WorkDoneBegin | WorkDoneReport | WorkDoneEnd) -> None:
-        if self._token is not None:
-            send(self._client, self._token, value)
+        send(self._client, self._token, value)
 
 
 def send(client: Client, token: Token, value: Any) -> None:

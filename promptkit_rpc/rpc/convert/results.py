@@ -1,14 +1,12 @@
-"""What a run, a preparation or a group answers, for the wire."""
+"""What a run answers, for the wire."""
 
 from msgspec import Raw
 
 from promptkit_rpc.conversation.exchange import Exchange
-from promptkit_rpc.execution.prepare import Plan
 from promptkit_rpc.execution.request import RunResult
-from promptkit_rpc.groups import GroupSnapshot
 from promptkit_rpc.output.contract import Validation, Violation
-from promptkit_rpc.rpc.convert.values import contract_to, message_to, parameters_to, usage_to
-from promptkit_rpc.rpc.protocol import group, prepared, run
+from promptkit_rpc.rpc.convert.values import usage_to
+from promptkit_rpc.rpc.protocol import run
 
 
 def run_result(result: RunResult) -> run.RunResult:
@@ -50,39 +48,4 @@ def _violation(violation: Violation) -> run.Violation:
         keyword=violation.keyword,
         message=violation.message,
         schema_path=violation.schema_path,
-    )
-
-
-def prepared_details(plan: Plan) -> prepared.PreparedDetails:
-    """What a plan will send; of its credential only the source."""
-    return prepared.PreparedDetails(
-        prompt_id=plan.prompt_id,
-        profile=plan.profile,
-        backend=plan.backend,
-        model=plan.model,
-        parameters=parameters_to(plan.parameters),
-        session_id=plan.session_id,
-        output=contract_to(plan.contract),
-        messages=tuple([message_to(message) for message in plan.history]),
-        parent_run_id=plan.parent_run_id,
-        capture=plan.capture,
-        credential_source=plan.credential_source,
-    )
-
-
-def group_snapshot(group_id: str, snapshot: GroupSnapshot) -> group.GroupSnapshot:
-    """A group at one moment."""
-    return group.GroupSnapshot(
-        group_id=group_id,
-        runs=tuple(
-            [
-                group.GroupMember(run_id=run_id, terminal=terminal)
-                for run_id, terminal in snapshot.runs
-            ]
-        ),
-        complete=snapshot.complete,
-        attempts=snapshot.attempts,
-        transient_retries=snapshot.transient_retries,
-        repairs=snapshot.repairs,
-        usage=usage_to(snapshot.usage),
     )

@@ -19,6 +19,7 @@ from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
 from promptkit_rpc.rpc.convert.results import reference
 from promptkit_rpc.rpc.faults import told
 from promptkit_rpc.rpc.peer import Call
+from promptkit_rpc.rpc.progress import SILENT, Progress
 from promptkit_rpc.rpc.protocol.coordination import (
     ContinueAction,
     CoordinateParams,
@@ -31,7 +32,6 @@ from promptkit_rpc.rpc.protocol.coordination import (
 from promptkit_rpc.rpc.protocol.run import RunParams
 from promptkit_rpc.rpc.protocol.run import RunResult as WireResult
 from promptkit_rpc.rpc.state import State
-from promptkit_rpc.rpc.streams import Progress
 
 _METHOD = "promptkit/coordinator/next"
 
@@ -87,7 +87,7 @@ class _Branch:
         self._signal = signal
         self._progress = progress
         self._engine_id = params.engine_id
-        self._shown = state.progress(None, "")
+        self._shown = SILENT
         self._turns = 0
         self._result: WireResult | None = None
 

@@ -1,6 +1,6 @@
 """`promptkit/group/*`."""
 
-from promptkit_rpc.rpc.convert.results import group_snapshot
+from promptkit_rpc.rpc.convert.groups import group_snapshot
 from promptkit_rpc.rpc.peer import Call
 from promptkit_rpc.rpc.protocol.base import Empty
 from promptkit_rpc.rpc.protocol.group import GroupCreated, GroupParams, GroupSnapshot

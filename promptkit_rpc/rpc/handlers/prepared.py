@@ -1,6 +1,6 @@
 """`promptkit/prepare` and `promptkit/prepared/*`."""
 
-from promptkit_rpc.rpc.convert.results import prepared_details
+from promptkit_rpc.rpc.convert.prepared import prepared_details
 from promptkit_rpc.rpc.handles import Plan
 from promptkit_rpc.rpc.peer import Call
 from promptkit_rpc.rpc.protocol.prepared import (
