@@ -4,16 +4,13 @@ import ast
 import importlib
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import attrs
 import pytest
 
-from tests.support.daemon import Daemon
 from tests.support.source import (
     PACKAGE,
     ROOT,
@@ -24,7 +21,6 @@ from tests.support.source import (
     inner_imports,
     modules,
 )
-from tests.support.workspace import echoing
 
 ORDER: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
@@ -262,50 +258,6 @@ def mutable(hint: Any) -> Iterator[type]:
         for part in get_args(hint):
             if isinstance(part, type) or get_origin(part):
                 yield from mutable(part)
-
-
-def loaded(importtime: str) -> set[str]:
-    """The modules that `-X importtime` names."""
-    return set(re.findall(r"^import time: .*\| *([\w.]+)$", importtime, re.MULTILINE))
-
-
-def within(names: set[str], *rooms: str) -> list[str]:
-    return sorted(n for n in names if any(n == room or n.startswith(f"{room}.") for room in rooms))
-
-
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_the_command_line_answers_without_loading_the_daemon(option: str) -> None:
-    """Nobody waits for an editor's types to read a usage line."""
-    command = [sys.executable, "-X", "importtime", "-m", PACKAGE, option]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    names = loaded(done.stderr)
-
-    assert f"{PACKAGE}.cli" in names
-    heavy = (f"{PACKAGE}.rpc", f"{PACKAGE}.engine", f"{PACKAGE}.language")
-    assert not within(names, *heavy, *ONLY_THERE)
-
-
-async def test_a_client_without_text_documents_never_loads_a_language_server(
-    tmp_path: Path,
-) -> None:
-    """Three quarters of a stock server's start-up are `lsprotocol`."""
-    root = echoing(tmp_path).root
-    async with Daemon(root, flags=["-X", "importtime"]) as d:
-        await d.request("promptkit/run", {"promptId": "ask", "variables": {"text": "hi"}})
-    names = loaded(d.stderr)
-
-    assert within(names, f"{PACKAGE}.rpc")
-    assert not within(names, f"{PACKAGE}.language", "pygls", "lsprotocol")
-
-
-async def test_a_client_with_text_documents_gets_one(tmp_path: Path) -> None:
-    """What the test before forbids is what such a client makes load."""
-    root = echoing(tmp_path).root
-    capabilities: Any = {"textDocument": {"publishDiagnostics": {}, "hover": {}}}
-    async with Daemon(root, flags=["-X", "importtime"], capabilities=capabilities) as d:
-        await d.notification("textDocument/publishDiagnostics")
-
-    assert within(loaded(d.stderr), "lsprotocol")
 
 
 def test_the_top_level_is_complete() -> None:

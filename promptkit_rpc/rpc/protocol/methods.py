@@ -239,12 +239,3 @@ BASE_METHODS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Methods of LSP 3.17 that are served with the meaning they have there."""
-
-
-def requests(direction: Direction) -> dict[str, Method]:
-    """The requests that one side sends, by name."""
-    return {
-        method.name: method
-        for method in METHODS
-        if method.direction is direction and method.kind is MethodKind.REQUEST
-    }
