@@ -124,10 +124,10 @@ def _walk(folder: Root) -> Iterator[tuple[str, str | None]]:
                 try:
                     real = folder.resolve(name)
                 except FileRefused:
-                    if _is_ours(entry.name) or entry.is_dir():
+                    if _is_ours(entry.name) or _is_folder(entry):
                         yield _shown(name), "leads out of the prompts folder and is not read"
                     continue
-            if entry.is_dir():
+            if _is_folder(entry):
                 if real not in above and len(above) < MAX_LEVELS:
                     waiting.append((real, f"{name}/", (*above, real)))
             elif _is_ours(entry.name):
@@ -140,6 +140,13 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return sorted(found, key=lambda entry: entry.name)
     except OSError:
         return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself, or through a folder that is closed to us
+        return False
 
 
 def _is_ours(name: str) -> bool:

@@ -145,6 +145,17 @@ def test_links_inside_are_followed_and_those_that_lead_out_are_told(ws: files.Wo
     ]
 
 
+def test_a_link_that_leads_to_itself_breaks_itself_only(ws: files.Workspace) -> None:
+    """SEC-4."""
+    for name in ("folder", "round.prompt.yaml"):
+        (ws.root / "prompts" / name).symlink_to(name)
+    catalog = Workspace(ws.root).reload()
+    assert [prompt.id for prompt in catalog.prompts()] == ["a/one"]
+    assert shown(catalog.problems) == [
+        "prompts/round.prompt.yaml:1:1: the file cannot be read: Too many levels of symbolic links"
+    ]
+
+
 def test_a_prompts_folder_that_leads_out_holds_nothing(tmp_path: Path) -> None:
     """SEC-3."""
     outside = files.Workspace(tmp_path / "outside").write("x.prompt.yaml", "CANARY")
