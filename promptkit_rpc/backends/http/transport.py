@@ -22,6 +22,9 @@ from promptkit_rpc.errors import ConfigInvalid
 KEEP_ALIVE = 30.0
 """Seconds an idle connection is kept: short of what networks forget without saying so."""
 
+NEWS = 1.0
+"""Seconds within which a connection that had died idle says so: one that ends later was at work."""
+
 _OK, _REDIRECTS = 200, 300
 _EYEBALLS = 0.25
 _READ_SIZE = 256 * 1024
@@ -69,11 +72,13 @@ class StackTransport(httpx.AsyncBaseTransport):
         head = self._head(request)
         connection = self._pop()
         if connection is not None:
+            now = asyncio.get_running_loop().time
+            late = now() + NEWS
             try:
                 return await self._exchange(connection, head, body, timeouts, request)
             except Unanswered:
                 # The peer had closed it, and nobody could know: this request is its first news.
-                if self.closed:
+                if self.closed or now() >= late:
                     raise
         connection = await self._connect(timeouts)
         return await self._exchange(connection, head, body, timeouts, request)

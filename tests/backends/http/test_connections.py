@@ -77,6 +77,21 @@ async def test_a_used_connection_that_dies_unanswered_is_replaced_once(end: End)
         await backend.close()
 
 
+async def test_a_used_connection_that_dies_at_work_is_a_failed_attempt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """RET-1, USE-2: the call may have been paid for, so it is not made again unseen."""
+    monkeypatch.setattr(transport, "NEWS", 0.0)
+    async with Provider() as provider:
+        provider.play(completion(), (End.CLOSE,))
+        backend = openai(provider.url)
+        await backend.generate(call())
+        failed = await error(backend)
+        assert (failed.reason, failed.retryable, failed.billed) == (Reason.CONNECTION, True, True)
+        assert len(provider.requests) == 2
+        await backend.close()
+
+
 async def test_a_new_connection_that_dies_unanswered_is_a_failed_attempt() -> None:
     """RET-1, T-19: one request, and the retry is the run's to make."""
     async with Provider() as provider:
