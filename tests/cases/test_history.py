@@ -86,15 +86,15 @@ async def test_white_space_at_the_end_is_left_out_on_the_wire_alone(
 ) -> None:
     """H-03: of a last message of the assistant's, for Anthropic; history keeps every character."""
     stage = await stages(way)
-    stage.workspace.prompt("fill", "{{ text }}", ("assistant", "Answer: \n"), profile="p")
+    stage.workspace.prompt("fill", "{{ text }}", ("assistant", " Answer: \n"), profile="p")
     stage.play("OK \n", "fine\t")
     first = (await stage.run(capture=True)).result["runId"]
     assert (await stage.details(first))["content"] == "OK \n"
     second = await stage.run("more", promptId="fill", continueFrom=first)
-    last = "Answer:" if way.kind == "anthropic" else "Answer: \n"
+    last = " Answer:" if way.kind == "anthropic" else " Answer: \n"
     began = [("user", "go"), ("assistant", "OK \n"), ("user", "more")]
     assert stage.sent() == [*began, ("assistant", last)]
-    kept = [*began, ("assistant", "Answer: \n"), ("assistant", "fine\t")]
+    kept = [*began, ("assistant", " Answer: \n"), ("assistant", "fine\t")]
     assert await stage.messages(second.result["runId"]) == kept
     stage.play("end")
     await stage.run(" x ", continueFrom=second.result["runId"])

@@ -50,6 +50,7 @@ NOT_FENCED = [
     "Here it is:\n```json\n" + GOOD + "\n```",
     "```json\n" + GOOD + "\n```\nI hope it helps.",
     "```json " + GOOD + " ```",
+    "```json answer\n" + GOOD + "\n```",
     "````json\n" + GOOD + "\n```",
 ]
 

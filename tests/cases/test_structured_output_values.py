@@ -183,9 +183,10 @@ async def test_reasoning_beside_an_empty_answer_is_not_the_answer(
 
 
 PARTS: list[Json] = [
-    {"type": "thinking", "thinking": []},
+    {"type": "thinking", "thinking": [], "text": "no"},
     {"type": "text", "text": "hi"},
-    {"type": "zzz"},
+    {"type": "zzz", "text": "no"},
+    {"type": "text", "text": None},
 ]
 
 
