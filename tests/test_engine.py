@@ -136,6 +136,20 @@ async def test_a_contract_in_the_request_replaces_the_prompts_whole(engine: Engi
     assert prepared.plan.contract is contract
 
 
+async def test_a_contract_without_a_schema_or_with_a_needless_one_is_refused(
+    engine: Engine,
+) -> None:
+    """OUT-1, ENG-1."""
+    schema = Json.of({"type": "string"})
+    for contract, why in (
+        (Contract(format=Format.SCHEMA), "is missing"),
+        (Contract(format=Format.TEXT, schema=schema), "the format is text"),
+    ):
+        request = RunRequest(prompt_id="ask", variables={"text": "x"}, output=contract)
+        with pytest.raises(ContractInvalid, match=rf"output\.schema: .*{why}"):
+            await engine.prepare(request, CancelSignal())
+
+
 async def test_a_contract_that_cannot_be_used_is_refused_at_preparation(engine: Engine) -> None:
     """ENG-1, ENG-5: nothing is sent."""
     for schema in ({"type": "nonsense"}, {"$ref": "http://127.0.0.1:9/other.json"}):

@@ -246,9 +246,9 @@ async def test_a_lost_connection_fails_what_is_asked_and_what_is_asked_later() -
     lab = Lab()
     async with asking(lab) as task:
         lab.peer.lose()
-        with pytest.raises(ConnectionLost):
+        with pytest.raises(ConnectionLost, match="is gone"):
             await task
-    with pytest.raises(ConnectionLost):
+    with pytest.raises(ConnectionLost, match="is gone"):
         await lab.peer.request("client/ask", {})
     assert len(lab.sent) == 1
 

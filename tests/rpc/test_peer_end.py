@@ -185,7 +185,9 @@ async def test_what_does_not_end_is_cancelled_and_what_ignores_that_is_answered_
         await lab.peer.settle(grace=0, patience=0.01)
         await stopped.wait()
     await turns()
-    assert [a["error"]["code"] for a in lab.answers(1) + lab.answers(2)] == [-32800, -32800]
+    assert [
+        (a["error"]["code"], a["error"]["message"]) for n in (1, 2) for a in lab.answers(n)
+    ] == [(-32800, "the connection is closing")] * 2
     assert [error.message for error in errors] == ["the connection is closing"]
     assert lab.peer.active == 0
 

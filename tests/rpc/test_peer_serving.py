@@ -161,6 +161,7 @@ async def test_a_work_done_token_cancels_its_request(token: Any) -> None:
     lab.tell("window/workDoneProgress/cancel", {"token": {"no": "token"}})
     lab.tell("window/workDoneProgress/cancel", {})
     assert (await lab.answer(1))["error"]["code"] == -32800
+    assert gates.ended == [(1, "cancelled by the client")]
     await turns()
     assert len(lab.sent) == 1
     for ident in (2, 3):
@@ -289,7 +290,7 @@ async def test_a_stray_task_cancellation_in_a_handler_is_answered() -> None:
     assert (await lab.answer(1))["error"]["code"] == -32800
 
 
-@pytest.mark.parametrize("value", [object(), {1, object()}, "\ud800", {(1, 2): 3}, [10**5000]])
+@pytest.mark.parametrize("value", [object(), {1, object()}, {(1, 2): 3}, [10**5000]])
 async def test_a_result_that_is_no_json_is_an_internal_error(
     value: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -299,7 +300,10 @@ async def test_a_result_that_is_no_json_is_an_internal_error(
     lab = Lab({"now": fixed(value), "loop": fixed(loop), "bad": _raise(RpcError(1, "m", value))})
     for ident, method in enumerate(("now", "loop", "bad")):
         lab.ask(ident, method)
-        assert (await lab.answer(ident))["error"]["code"] == -32603
+        error = (await lab.answer(ident))["error"]
+        assert error["code"] == -32603
+        assert "cannot be written as JSON" in error["message"]
+        assert error["data"] == {"kind": "internal", "retryable": False}
     assert "a result raised" in caplog.text
 
 
