@@ -32,6 +32,8 @@ from promptkit_rpc.rpc.protocol.progress import (
     WorkDoneReport,
 )
 
+_REFUSED = 400
+
 
 class Client(Protocol):
     """Where notifications go."""
@@ -103,6 +105,7 @@ class ShownProgress(Progress):
         self._cancellable = cancellable
         self._prefix = ""
         self._attempt = 0
+        self._repairs = 0
         self._failure = ""
         self._end: str | None = None
 
@@ -144,6 +147,7 @@ class ShownProgress(Progress):
         """Tells an event in words."""
         match event:
             case RunStarted():
+                self._repairs = 0
                 self.report(f"waiting for capacity of {event.backend}")
             case AttemptStarted():
                 self._attempt = event.attempt
@@ -151,14 +155,17 @@ class ShownProgress(Progress):
                 self.report(f"attempt {event.attempt}{after}")
             case AttemptFinished() if event.error is not None:
                 error = event.error
-                what = error.http_status or (error.reason or error.kind).value
+                status = error.http_status or 0
+                what = status if status >= _REFUSED else (error.reason or error.kind).value
                 self._failure = f" after {what}"
             case RetryScheduled():
                 wait = f"{event.delay:.1f} s"
                 self.report(f"attempt {self._attempt + 1}{self._failure} in {wait}")
             case RepairStarted():
-                self._failure = ", a repair"
-                self.report(f"repair: the answer has {event.violations} faults")
+                self._repairs += 1
+                self._failure = f", repair {self._repairs}"
+                faults = "1 fault" if event.violations == 1 else f"{event.violations} faults"
+                self.report(f"repair {self._repairs}: the answer has {faults}")
             case RunFinished():
                 self._end = "done" if event.outcome is RunOutcome.COMPLETED else event.outcome.value
             case Admitted() | AttemptFinished():

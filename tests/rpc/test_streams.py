@@ -160,7 +160,19 @@ async def test_progress_begins_tells_what_happens_and_ends_before_the_answer(
     assert messages[1] == "attempt 1"
     assert messages[2].startswith("attempt 2 after 429 in ")
     assert messages[3] == "attempt 2 after 429"
-    assert "repair" in messages[4]
+    assert messages[4] == "repair 1: the answer has 1 fault"
+
+
+async def test_progress_names_what_broke_where_the_status_was_good(tmp_path: Path) -> None:
+    """OBS-2: a stream that breaks off did so after 200."""
+    workspace = Workspace(tmp_path).scripted(
+        {"fault": {"kind": "brokenBody"}, "times": 1}, retry={"baseDelay": 0}
+    )
+    workspace.prompt("ask", "hi", profile="p")
+    async with attached(workspace.root) as client:
+        await client.request("promptkit/run", {"promptId": "ask", "workDoneToken": "w"})
+        told = [value.get("message") for value in client.progress("w")]
+    assert "attempt 2 after connection" in told
 
 
 async def test_progress_ends_when_the_run_fails_or_is_cancelled(tmp_path: Path) -> None:
