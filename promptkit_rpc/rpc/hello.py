@@ -174,6 +174,8 @@ def _absolute(path: str) -> str:
 
 def local_path(text: str) -> str:
     """A path as it is, or the path of a `file:` URI."""
+    if "\0" in text:
+        _refuse(f"a root holds NUL: {text[:100]!r}")
     if not text.startswith("file:"):
         return text
     rest = text.removeprefix("file:")

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 
 from promptkit_rpc import jsontext
+from promptkit_rpc.backends.unicode import well_formed
 from promptkit_rpc.jsontext import too_deep
 from promptkit_rpc.rpc.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RpcError
 from promptkit_rpc.rpc.framing import HEAD
@@ -98,7 +99,7 @@ def refused(head: bytes, reason: str) -> Message:
 
 def answer(ident: Id, result: Any) -> bytes:
     """The body of an answer."""
-    return _encode({"jsonrpc": "2.0", "id": ident, "result": result})
+    return _encoded({"jsonrpc": "2.0", "id": ident, "result": result})
 
 
 def failure(ident: Id | None, error: RpcError) -> bytes:
@@ -106,17 +107,35 @@ def failure(ident: Id | None, error: RpcError) -> bytes:
     detail: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         detail["data"] = error.data
-    return _encode({"jsonrpc": "2.0", "id": ident, "error": detail})
+    return _encoded({"jsonrpc": "2.0", "id": ident, "error": detail})
 
 
 def request(ident: Id, method: str, params: Any) -> bytes:
     """The body of a request."""
-    return _encode({"jsonrpc": "2.0", "id": ident, "method": method, "params": params})
+    return _encoded({"jsonrpc": "2.0", "id": ident, "method": method, "params": params})
 
 
 def notification(method: str, params: Any) -> bytes:
     """The body of a notification."""
-    return _encode({"jsonrpc": "2.0", "method": method, "params": params})
+    return _encoded({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def _encoded(message: dict[str, Any]) -> bytes:
+    try:
+        return _encode(message)
+    except UnicodeEncodeError:  # names of files need not be text
+        return _encode(_mended(message))
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value).items()
+        return {well_formed(name): _mended(member) for name, member in members}
+    if isinstance(value, list | tuple):
+        return [_mended(item) for item in cast("list[Any]", value)]
+    return value
 
 
 def _classified(message: dict[str, Any]) -> Message:

@@ -241,6 +241,17 @@ def test_the_last_of_duplicate_keys_wins_and_unknown_members_are_ignored() -> No
     assert parse(body) == Request(2, "x", {"a": 2})
 
 
+def test_half_a_surrogate_pair_is_sent_as_a_replacement_character() -> None:
+    """SEC-4: a name of a file need not be text, and its answer is sent all the same."""
+    name = "a\udcffb"
+    sent = answer(1, {"root": name, name: [(name, 10**30, None)]})
+    assert json.loads(sent)["result"] == {
+        "root": "a\ufffdb",
+        "a\ufffdb": [["a\ufffdb", 10**30, None]],
+    }
+    assert json.loads(failure(1, RpcError(1, name, name)))["error"]["data"] == "a\ufffdb"
+
+
 def test_an_error_without_data_has_no_such_member() -> None:
     """X-03."""
     assert json.loads(failure(None, RpcError(1, "m"))) == {

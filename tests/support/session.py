@@ -76,6 +76,18 @@ class Client:
         """The error of a request that must fail."""
         return await self.refused_by(self.start(method, params))
 
+    async def answered(self, method: str, params: Any = None) -> Any:
+        """The result, or the error, which must not be an internal one."""
+        result: Any = None
+        try:
+            result = await self.request(method, params)
+        except RpcError as error:
+            result = error
+        if isinstance(result, RpcError):
+            check_error(result.data)
+            assert result.data["kind"] != "internal"
+        return result
+
     async def refused_by(self, running: "asyncio.Task[Any]") -> RpcError:
         """The error of a request under way that must fail."""
         try:
