@@ -3,13 +3,13 @@
 Safe to use from several threads: what is kept is replaced whole, and never changed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from promptkit_rpc.definitions.files import NO_TEXTS, Clock, FileRefused, Root, Texts
+from promptkit_rpc.definitions.files import NO_TEXTS, Clock, FileRefused, Root, Texts, is_folder
 from promptkit_rpc.definitions.folder import SUFFIX, PromptsFolder
-from promptkit_rpc.definitions.problem import Problem
+from promptkit_rpc.definitions.problem import Problem, Span
 from promptkit_rpc.definitions.prompt import PromptDefinition
 from promptkit_rpc.definitions.reading import (
     PromptFile,
@@ -20,6 +20,7 @@ from promptkit_rpc.definitions.reading import (
     settings_of_text,
     unchanged,
 )
+from promptkit_rpc.definitions.references import unmet_by_prompt, unmet_by_settings
 from promptkit_rpc.definitions.settings import Settings
 from promptkit_rpc.definitions.snapshot import Catalog, not_found
 from promptkit_rpc.errors import Location
@@ -86,9 +87,9 @@ class Workspace:
         for prompt_id in ids:
             file = self._kept(prompt_id)
             files[prompt_id] = file or read_prompt(self._root, folder, prompt_id)
-        if config.seen and folder.name != Settings().prompts:
-            odd = (*odd, *self._folder_problem(folder))
-        self._odd = odd
+        odd = (*odd, *self._unmet(config, folder, files))
+        if odd != self._odd:
+            self._odd = odd
         same = files.keys() == self._files.keys() and all(
             self._files[one] is file for one, file in files.items()
         )
@@ -158,11 +159,37 @@ class Workspace:
             catalog = self._catalog = Catalog(config, files, self._odd)
         return catalog
 
-    def _folder_problem(self, folder: PromptsFolder) -> tuple[Problem, ...]:
-        if (self._root.folder / folder.name).is_dir():
+    def unmet(self, prompt: PromptDefinition | None) -> tuple[Problem, ...]:
+        """What a prompt refers to by constant names that is not there now."""
+        settings = self._settings()[0].settings
+        if prompt is None:
             return ()
-        message = f"the prompts folder {folder.name!r} does not exist"
-        return (Problem(location=Location(self._config_name, 1, 1), message=message, code="file"),)
+        allowed = () if settings is None else self.input_roots(settings)
+        return unmet_by_prompt(prompt, settings, self._root, allowed)
+
+    def _unmet(
+        self, config: SettingsFile, folder: PromptsFolder, files: Mapping[str, PromptFile]
+    ) -> Iterator[Problem]:
+        if folder.name != Settings().prompts:
+            yield from self._folder_problem(config, folder)
+        yield from unmet_by_settings(config, self._config_name, self._root, files)
+        allowed = () if config.settings is None else self.input_roots(config.settings)
+        for file in files.values():
+            if file.definition is not None:
+                yield from unmet_by_prompt(file.definition, config.settings, self._root, allowed)
+
+    def _folder_problem(self, config: SettingsFile, folder: PromptsFolder) -> Iterator[Problem]:
+        if is_folder(self._root.folder / folder.name):
+            return
+        span = config.prompts or Span(1, 1, 1, 2)
+        yield Problem(
+            location=Location(self._config_name, span.line, span.column),
+            message=f"the prompts folder {folder.name!r} does not exist",
+            end_line=span.end_line,
+            end_column=span.end_column,
+            code="file",
+            path=("prompts",),
+        )
 
 
 def check(root: Path, config: str = "promptkit.yaml") -> list[Problem]:
@@ -182,7 +209,8 @@ def read_prompt_text(
         return None, ()
     file = workspace.text_of_prompt(prompt_id, text)
     catalog = workspace.current()
-    return file.definition, (*file.problems, *catalog.dangling(file))
+    unmet = workspace.unmet(file.definition)
+    return file.definition, (*file.problems, *catalog.dangling(file), *unmet)
 
 
 def read_settings_text(

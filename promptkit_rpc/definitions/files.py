@@ -108,6 +108,39 @@ def read_regular(path: Path, limit: int) -> tuple[bytes, Stamp]:
     return data, stamp
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; where that cannot be found out there is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_missing(path: Path) -> bool:
+    """Whether surely nothing is there, not even a link that leads nowhere."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def check_file(path: Path) -> None:
+    """Looks whether there is a regular file, without reading it.
+
+    Raises:
+        FileRefused: there is none.
+    """
+    try:
+        _check_regular(path.stat().st_mode)
+    except FileNotFoundError:
+        raise FileRefused("does not exist") from None
+    except (OSError, ValueError):
+        raise FileRefused("cannot be read") from None
+
+
 def _content(opened: int, size: int, limit: int) -> bytes:
     """What an open file holds, of more than `limit` bytes only so much that it shows."""
     data = os.read(opened, min(size, limit) + 1)

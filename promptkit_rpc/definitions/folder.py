@@ -90,13 +90,17 @@ class PromptsFolder:
         """The text of a file below the folder, for `include` and its like."""
         plain = normpath(name) if name else ""
         if not plain or plain.startswith(("/", "../")) or plain == ".." or "\\" in name:
-            raise FileRefused("a file to include lies outside the prompts folder")
+            raise FileRefused(
+                "a file to include lies outside the prompts folder; includes are relative to it"
+            )
         try:
             folder = self._root.folder_below(self.name)
             data, stamp = read_regular(folder.resolve(plain), MAX_INCLUDED)
             text = data.decode("utf-8-sig")
         except FileRefused as error:
-            raise FileRefused(f"the file to include, {plain!r}, {error}") from None
+            where = f"in {self._prefix or 'the prompts folder'}" if "exist" in str(error) else ""
+            words = f"the file to include, {plain!r}, {error} {where}".rstrip()
+            raise FileRefused(f"{words}; includes are relative to the prompts folder") from None
         except UnicodeDecodeError:
             raise FileRefused(f"the file to include, {plain!r}, is not UTF-8") from None
         seen = Seen(folder.folder / plain, stamp, data)

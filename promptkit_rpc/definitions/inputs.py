@@ -7,7 +7,7 @@ from posixpath import normpath
 
 from attrs import frozen
 
-from promptkit_rpc.definitions.files import FileRefused, Root, read_regular
+from promptkit_rpc.definitions.files import FileRefused, Root, check_file, read_regular
 from promptkit_rpc.definitions.prompt import InputDefinition
 from promptkit_rpc.errors import InputFailed
 
@@ -23,6 +23,18 @@ class InputPlace:
 
     definition: InputDefinition
     path: str
+
+
+def fault_of(definition: InputDefinition, root: Root, allowed: Sequence[Root]) -> str | None:
+    """Why an input cannot be read now, where its path is always the same; nothing is read."""
+    path = definition.file.constant
+    if path is None:
+        return None
+    try:
+        check_file(_confined(path, root, allowed))
+    except FileRefused as error:
+        return _words(InputPlace(definition, path), str(error))
+    return None
 
 
 async def read_inputs(
@@ -55,15 +67,27 @@ def _confined(path: str, root: Root, allowed: Sequence[Root]) -> Path:
         raise FileRefused("has an empty path")
     real = root.resolve(normpath(path))
     if not any(real.is_relative_to(folder.folder) for folder in allowed):
-        raise FileRefused("lies outside the folders that `inputs` of the settings allows")
+        names = ", ".join(_name(folder, root) for folder in allowed) or "no folder"
+        raise FileRefused(
+            f"lies outside what `inputs` of the settings allows: {names}"
+            " (paths are relative to the workspace)"
+        )
     return real
 
 
+def _name(folder: Root, root: Root) -> str:
+    name = folder.folder.relative_to(root.folder).as_posix()
+    return "the workspace" if name == "." else f"{name}/"
+
+
 def _failed(place: InputPlace, reason: str) -> InputFailed:
-    """Shows the path only where it stays below the root by its own words."""
     location = place.definition.location
+    return InputFailed(f"{location}: {_words(place, reason)}", location=location)
+
+
+def _words(place: InputPlace, reason: str) -> str:
+    """Shows the path only where it stays below the root by its own words."""
     plain = normpath(place.path) if place.path else ""
     climbs = plain.startswith(("/", "..")) or not plain.isprintable() or "\\" in plain
     shown = f", {plain[:_SHOWN]!r}," if plain and not climbs else ""
-    message = f"{location}: the file of input {place.definition.name!r}{shown} {reason}"
-    return InputFailed(message, location=location)
+    return f"the file of input {place.definition.name!r}{shown} {reason}"

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from promptkit_rpc.definitions.beside import Beside
 from promptkit_rpc.definitions.endpoints import parse_backend
-from promptkit_rpc.definitions.fields import Fields, suggestion
+from promptkit_rpc.definitions.fields import FREE, Fields, suggestion
 from promptkit_rpc.definitions.problem import Problem, Problems, Span
 from promptkit_rpc.definitions.settings import (
     BackendKind,
@@ -17,7 +17,7 @@ from promptkit_rpc.definitions.settings import (
     ProfileSettings,
     Settings,
 )
-from promptkit_rpc.definitions.tree import Entry, MapNode, Node
+from promptkit_rpc.definitions.tree import Entry, MapNode, Node, ScalarNode
 from promptkit_rpc.errors import Location
 from promptkit_rpc.generation import Parameters
 
@@ -63,7 +63,7 @@ def parse_settings(node: Node | None, *, file: str, beside: Beside) -> Parsed:
     profiles = _profiles(fields)
     fields.finish()
     settings = evolve(base, backends=backends, profiles=profiles)
-    _check_references(fields, settings)
+    _check_references(fields)
     return settings if trusted else None, problems.all()
 
 
@@ -150,17 +150,21 @@ def _parameters(fields: Fields) -> Parameters:
     return found
 
 
-def _check_references(fields: Fields, settings: Settings) -> None:
+def _check_references(fields: Fields) -> None:
     """Reports profiles that name a backend the file does not have."""
     named = [entry.key for entry in _entries(fields.node, "backends")]
-    nodes = {entry.key: entry.value for entry in _entries(fields.node, "profiles")}
-    for profile in settings.profiles:
-        if profile.backend not in named:
-            whole = nodes[profile.name]
-            node = (whole.get("backend") if isinstance(whole, MapNode) else None) or whole
-            message = f"there is no backend {profile.backend!r}"
-            message += suggestion(profile.backend, named)
-            path = ("profiles", profile.name, "backend")
+    profiles = {
+        entry.key: entry.value
+        for entry in _entries(fields.node, "profiles")
+        if not FREE.fullmatch(entry.key)
+    }
+    for name, profile in profiles.items():
+        node = profile.get("backend") if isinstance(profile, MapNode) else None
+        if not isinstance(node, ScalarNode) or not isinstance(node.value, str):
+            continue
+        if node.value.strip() and node.value not in named:
+            message = f"there is no backend {node.value!r}{suggestion(node.value, named)}"
+            path = ("profiles", name, "backend")
             fields.problems.add(node.span, message, code="reference", path=path)
 
 

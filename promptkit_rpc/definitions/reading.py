@@ -3,7 +3,7 @@
 from attrs import evolve, field, frozen
 
 from promptkit_rpc.definitions.beside import MAX_BYTES, Beside
-from promptkit_rpc.definitions.files import Clock, FileRefused, Root, Seen
+from promptkit_rpc.definitions.files import Clock, FileRefused, Root, Seen, is_folder, is_missing
 from promptkit_rpc.definitions.folder import PromptsFolder
 from promptkit_rpc.definitions.parse import parse_prompt
 from promptkit_rpc.definitions.parse_settings import default_settings, parse_settings
@@ -11,15 +11,20 @@ from promptkit_rpc.definitions.problem import Problem, Problems, Span
 from promptkit_rpc.definitions.prompt import PromptDefinition
 from promptkit_rpc.definitions.settings import Settings
 from promptkit_rpc.definitions.source import Result, read_bytes, read_text
-from promptkit_rpc.definitions.tree import MapNode, Node
+from promptkit_rpc.definitions.tree import ListNode, MapNode, Node
 
 
 @frozen(kw_only=True)
 class SettingsFile:
-    """What `promptkit.yaml` says; None where nothing of it can be trusted."""
+    """What `promptkit.yaml` says; None where nothing of it can be trusted.
+
+    `inputs` and `prompts` are where it names those folders.
+    """
 
     settings: Settings | None
     problems: tuple[Problem, ...] = ()
+    inputs: tuple[Span, ...] = ()
+    prompts: Span | None = None
     seen: tuple[Seen, ...] = field(default=(), eq=False, repr=False)
 
 
@@ -39,8 +44,8 @@ def read_settings(root: Root, config: str) -> SettingsFile:
     try:
         data = beside.read_below(config)
     except FileRefused as error:
-        missing = not (root.folder / config).is_symlink() and not (root.folder / config).exists()
-        if missing and root.folder.is_dir():
+        missing = is_missing(root.folder / config)
+        if missing and is_folder(root.folder):
             return SettingsFile(settings=default_settings(config), seen=tuple(beside.seen))
         problem = _at_start(config, f"the file {error}" if not missing else _no_folder())
         return SettingsFile(settings=None, problems=(problem,), seen=tuple(beside.seen))
@@ -60,7 +65,15 @@ def _settings(result: Result, config: str, beside: Beside) -> SettingsFile:
     placed = tuple(evolve(problem, path=_part_at(node, problem)) for problem in problems)
     if settings is not None:
         settings = _without(settings, placed)
-    return SettingsFile(settings=settings, problems=(*placed, *more), seen=tuple(beside.seen))
+    inputs = node.get("inputs") if isinstance(node, MapNode) else None
+    prompts = node.get("prompts") if isinstance(node, MapNode) else None
+    return SettingsFile(
+        settings=settings,
+        problems=(*placed, *more),
+        inputs=tuple(one.span for one in inputs.items) if isinstance(inputs, ListNode) else (),
+        prompts=None if prompts is None else prompts.span,
+        seen=tuple(beside.seen),
+    )
 
 
 def _part_at(node: Node | None, problem: Problem) -> tuple[str, ...]:

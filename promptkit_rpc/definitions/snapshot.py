@@ -25,7 +25,8 @@ _TOP_LEVEL = 1
 class Catalog:
     """Settings and prompts as they were read.
 
-    `odd` holds problems of names, `missing` what to say of ids that were looked for in vain.
+    `odd` holds problems of names and of what is not there, `missing` what to say of ids that were
+    looked for in vain.
     """
 
     def __init__(

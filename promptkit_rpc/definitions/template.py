@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from promptkit_rpc.definitions.files import FileRefused
 from promptkit_rpc.definitions.sandbox.budget import BUDGET, Budget, BudgetSpent, TemplateFault
-from promptkit_rpc.definitions.sandbox.simple import Plan, fill, names_of, plan_of
+from promptkit_rpc.definitions.sandbox.simple import Plan, fill, members_of, names_of, plan_of
 from promptkit_rpc.errors import Location, TemplateFailed
 
 if TYPE_CHECKING:
-    from promptkit_rpc.definitions.sandbox.engine import Compiled, Engine, Include
+    from promptkit_rpc.definitions.sandbox.engine import Compiled, Engine, Include, References
 
 MAX_SECONDS = 20.0
 """How long one rendering may take, off the loop; steps are counted besides."""
@@ -25,6 +25,9 @@ INLINE_SOURCE = 1_024
 
 # Threads of their own: a hostile template must not keep those from the loop that read files.
 _SLOW = ThreadPoolExecutor(max_workers=4, thread_name_prefix="render")
+
+MEMBERS_OF = "inputs"
+"""The variable whose members are known before rendering."""
 
 _LOADS = ("include", "import", "extends")
 
@@ -40,6 +43,14 @@ class Sandbox:
         self.folder = folder
         self._include = include
         self._engine: Engine | None = None
+
+    def include_fault(self, name: str) -> str | None:
+        """Why a file cannot be included now, or None where it can."""
+        try:
+            self._include(name)
+        except FileRefused as error:
+            return str(error)
+        return None
 
     @property
     def engine(self) -> "Engine":
@@ -61,7 +72,7 @@ class Template:
     a sandbox nothing can be included.
     """
 
-    __slots__ = ("_compiled", "_lined", "_plan", "_sandbox", "location", "source")
+    __slots__ = ("_compiled", "_lined", "_plan", "_references", "_sandbox", "location", "source")
 
     def __init__(
         self,
@@ -77,6 +88,7 @@ class Template:
         self._sandbox = sandbox
         self._plan: Plan | None = plan_of(source)
         self._compiled: Compiled | None = None
+        self._references: References | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Template):
@@ -111,6 +123,41 @@ class Template:
             return self._sandbox.engine.names(self.source)
         except SyntaxFault:
             return frozenset()
+
+    @property
+    def constant(self) -> str | None:
+        """Its text, where that is the same whatever the variables."""
+        if self._plan is None or len(self._plan) > 1:
+            return None
+        part = self._plan[0] if self._plan else ""
+        return part if isinstance(part, str) else None
+
+    def members(self) -> tuple[tuple[str, Location], ...]:
+        """What it takes of `inputs` by a constant name and cannot do without, with the places."""
+        if self._plan is not None:
+            names = members_of(self._plan, MEMBERS_OF)
+            return tuple((name, self._at(self._line_of(f"{MEMBERS_OF}.{name}"))) for name in names)
+        return tuple((name, self._at(line)) for name, line in self._referred()[0])
+
+    def includes(self) -> tuple[tuple[str, Location], ...]:
+        """The files it includes by a constant name, with the places."""
+        if self._plan is not None:
+            return ()
+        return tuple((name, self._at(line)) for name, line in self._referred()[1])
+
+    def include_fault(self, name: str) -> str | None:
+        """Why a file cannot be included now, or None where it can."""
+        return self._sandbox.include_fault(name)
+
+    def _referred(self) -> "References":
+        if self._references is None:
+            from promptkit_rpc.definitions.sandbox.engine import SyntaxFault  # noqa: PLC0415 - 40 ms
+
+            try:
+                self._references = self._sandbox.engine.references(self.source, MEMBERS_OF)
+            except SyntaxFault:
+                self._references = (), ()
+        return self._references
 
     @property
     def quick(self) -> bool:
@@ -162,6 +209,9 @@ class Template:
         if self._compiled is None:
             self._compiled = self._sandbox.engine.compile(self.source)
         return self._compiled
+
+    def _line_of(self, words: str) -> int:
+        return self.source.count("\n", 0, self.source.find(words)) + 1
 
     def _at(self, line: int | None) -> Location:
         first = self.location.line

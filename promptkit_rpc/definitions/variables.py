@@ -9,11 +9,12 @@ from typing import Any
 
 from promptkit_rpc.definitions.fields import Fields
 from promptkit_rpc.definitions.prompt import VariableDefinition
+from promptkit_rpc.definitions.template import MEMBERS_OF
 from promptkit_rpc.definitions.tree import MapNode, Node, ScalarNode, plain
 from promptkit_rpc.errors import Location
 from promptkit_rpc.jsontext import Json
 
-RESERVED = "inputs"
+RESERVED = MEMBERS_OF
 """The name under which templates find the texts of inputs."""
 
 _NOTES = frozenset(("type", "title", "description", "default", "examples", "$comment"))

@@ -257,7 +257,7 @@ def test_settings_that_move_the_prompts_take_effect(ws: files.Workspace) -> None
     with pytest.raises(PromptNotFound):
         workspace.current("a/one").prompt("a/one")
     assert shown(workspace.reload().problems) == [
-        "promptkit.yaml:1:1: the prompts folder 'texts' does not exist"
+        "promptkit.yaml:1:59: the prompts folder 'texts' does not exist"
     ]
 
 

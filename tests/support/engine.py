@@ -39,6 +39,7 @@ messages:
 
 
 def workspace(root: Path) -> Path:
+    (root / "data").mkdir(parents=True, exist_ok=True)
     file(root, "promptkit.yaml", SETTINGS)
     file(root, "prompts/ask.prompt.yaml", ASK)
     file(root, "prompts/more.prompt.yaml", MORE)

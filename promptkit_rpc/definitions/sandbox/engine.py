@@ -1,7 +1,7 @@
 """Compiles templates, runs them, and finds the place of a fault."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from promptkit_rpc.definitions.files import FileRefused
 from promptkit_rpc.definitions.sandbox import filters, values
 from promptkit_rpc.definitions.sandbox.budget import MAX_TEXT, LimitReached, TemplateFault
 from promptkit_rpc.definitions.sandbox.environment import GLOBALS, Environment, Undefined
+from promptkit_rpc.definitions.sandbox.methods import method_of
 
 MAX_CODE = 32 * 1024
 """Characters of one template between braces."""
@@ -22,12 +23,17 @@ MAX_CODE = 32 * 1024
 _CODE = re.compile(r"\{[{%](?:.*?[}%]\}|.*)", re.DOTALL)
 _BLANKS = "\x1c\x1d\x1e\x1f\u2028\u2029"
 _MAX_WORDS = 300
+_GUARDS = frozenset(("defined", "undefined", "default", "d"))
 
 Include = Callable[[str], tuple[str, Callable[[], bool]]]
 """The text of a file named in a template, and what tells whether it is unchanged since.
 
 Raises `FileRefused`, with a whole phrase for its message, where the file may not be included.
 """
+
+
+References = tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]
+"""Members of a variable and files to include, each name with its line from 1."""
 
 
 class _Loader(jinja2.BaseLoader):
@@ -125,6 +131,18 @@ class Engine:
             raise _syntax_fault(error) from None
         return Compiled.from_code(self._environment, code, self._environment.make_globals(None))
 
+    def references(self, source: str, variable: str) -> References:
+        """The constant names under which a template takes members of a variable, and files.
+
+        Raises:
+            SyntaxFault: it is no template.
+        """
+        tree = _parsed(self._environment, source)
+        try:
+            return tuple(_members(tree, variable)), tuple(_includes(tree))
+        except Exception as error:  # noqa: BLE001 - as in compile
+            raise _syntax_fault(error) from None
+
     def names(self, source: str) -> frozenset[str]:
         """The variables a template takes from outside.
 
@@ -136,6 +154,38 @@ class Engine:
             return frozenset(meta.find_undeclared_variables(tree) - GLOBALS.keys())
         except Exception as error:  # noqa: BLE001 - as in compile
             raise _syntax_fault(error) from None
+
+
+def _includes(tree: syntax.Template) -> Iterator[tuple[str, int]]:
+    for node in tree.find_all((syntax.Include, syntax.Import, syntax.FromImport, syntax.Extends)):
+        name = getattr(node, "template", None)
+        optional = isinstance(node, syntax.Include) and node.ignore_missing
+        if isinstance(name, syntax.Const) and isinstance(name.value, str) and not optional:
+            yield name.value, node.lineno
+
+
+def _members(tree: syntax.Template, variable: str) -> Iterator[tuple[str, int]]:
+    """Members of a variable from outside, but those the template can do without."""
+    taken = [
+        (node, _member(node))
+        for node in tree.find_all((syntax.Getattr, syntax.Getitem))
+        if isinstance(node.node, syntax.Name) and node.node.name == variable
+    ]
+    if not taken or variable not in meta.find_undeclared_variables(tree):
+        return
+    guards = tree.find_all((syntax.Filter, syntax.Test))
+    guarded = {id(guard.node) for guard in guards if guard.name in _GUARDS}
+    spared = {name for node, name in taken if id(node) in guarded}
+    for node, name in taken:
+        if name is not None and name not in spared and not method_of({}, name):
+            yield name, node.lineno
+
+
+def _member(node: syntax.Getattr | syntax.Getitem) -> str | None:
+    if isinstance(node, syntax.Getattr):
+        return node.attr
+    name = node.arg
+    return name.value if isinstance(name, syntax.Const) and isinstance(name.value, str) else None
 
 
 def _parsed(environment: Environment, source: str) -> syntax.Template:

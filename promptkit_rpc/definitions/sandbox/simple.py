@@ -58,6 +58,12 @@ def names_of(plan: Plan) -> frozenset[str]:
     return frozenset(part[0] for part in plan if not isinstance(part, str))
 
 
+def members_of(plan: Plan, variable: str) -> tuple[str, ...]:
+    """What a plan takes of one variable, by name."""
+    parts = (part for part in plan if not isinstance(part, str) and part[0] == variable)
+    return tuple(part[1] for part in parts if len(part) > 1)
+
+
 def _value(name: tuple[str, ...], variables: Mapping[str, Any]) -> str | None:
     value: Any = variables
     for key in name:
