@@ -50,10 +50,12 @@ class Secret:
         source: str,
         invalid: type[PromptKitError] = ConfigInvalid,
         location: Location | None = None,
+        capitals: bool = False,
     ) -> Self:
         """The secret in a text, stripped of surrounding white space.
 
         `source` says where the text stood, for messages: "environment variable API_KEY".
+        `capitals` says that SUCH_WORDS may stand there, where a key is not the only thing to.
 
         Raises:
             CredentialMissing: nothing is left of it.
@@ -71,7 +73,7 @@ class Secret:
                 location=location,
             )
         name = _placeholder(value)
-        if name is not None:
+        if name is not None and not (capitals and name == value):
             raise invalid(
                 f"{source} holds the name of the environment variable {name}, not its value;"
                 f" names are not expanded: use credential: {{env: {name}}}",

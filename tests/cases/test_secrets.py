@@ -263,7 +263,8 @@ PLACEHOLDERS = ["${OPENAI_API_KEY}", "$OPENAI_API_KEY", "OPENAI_API_KEY", "API_K
 
 async def test_the_name_of_a_variable_is_no_key(tmp_path: Path) -> None:
     """K-10: a configuration error that names the variable, before any request."""
-    env = {"OPENAI_API_KEY": None, "API_KEY": None, "TEST_KEY": "${OPENAI_API_KEY}"}
+    env = {"OPENAI_API_KEY": None, "API_KEY": None, "TEST_KEY": "${OPENAI_API_KEY}",
+           "TEST_WORD": "US_EAST"}  # fmt: skip
     async with Daemon(env=env) as daemon, stage(daemon, tmp_path, OPENAI) as one:
         daemon.on("promptkit/credential/get", lambda asked: {"credential": asked["name"]})
         for name in PLACEHOLDERS:
@@ -287,7 +288,17 @@ async def test_the_name_of_a_variable_is_no_key(tmp_path: Path) -> None:
             assert (failed.code, variable in failed.message) == (-32602, True)
         one.configure(credential={"env": "TEST_KEY"})
         assert "OPENAI_API_KEY" in (await one.run()).failure.message
-        for wrong in ({"baseUrl": "http://${HOST}/v1"}, {"headers": {"X-A": "${API_KEY}"}}):
-            one.configure(**wrong)
+        wrong: list[Json] = [
+            {"baseUrl": "http://${HOST}/v1"},
+            {"headers": {"X-A": "${API_KEY}"}},
+            {"headers": {"X-A": {"env": "TEST_KEY"}}},
+            {"headers": {"X-Auth": {"env": "TEST_WORD"}}},
+        ]
+        for settings in wrong:
+            one.configure(**settings)
             assert (await one.run()).failure.kind == "configInvalid"
         assert one.requests == []
+        one.configure(headers={"X-Region": {"env": "TEST_WORD"}})
+        one.play("a word in capitals is a value where no key is expected")
+        assert (await one.run()).result["content"]
+        assert one.requests[0].headers["x-region"] == "US_EAST"

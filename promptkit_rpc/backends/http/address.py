@@ -90,7 +90,10 @@ class Address:
         if text is None:
             self._refuse(f"environment variable {variable}, asked for by header {name}, is not set")
         return Secret.parse(
-            text, source=f"environment variable {variable}", location=self._settings.location
+            text,
+            source=f"environment variable {variable}",
+            location=self._settings.location,
+            capitals=not _TELLING.search(name),
         )
 
     def _refuse(self, why: str) -> NoReturn:
