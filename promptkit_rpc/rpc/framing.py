@@ -15,6 +15,7 @@ HEAD = 4096
 """How much of a refused body is kept, in bytes: its id usually stands there."""
 
 _LENGTH_DIGITS = 20
+_USUAL = b"Content-Length: "
 _TOKEN = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """What a header's name is made of, RFC 9110, section 5.6.2."""
 
@@ -78,11 +79,27 @@ class Framer:
                     self._skip -= skipped
                     at += skipped
                 else:
-                    at = self._read_line(data, at, events)
+                    at = self._read_whole(data, at, events) or self._read_line(data, at, events)
         except _OutOfStep as error:
             self._lost = True
             events.append(Lost(str(error)))
         return events
+
+    def _read_whole(self, data: bytes, at: int, events: list[Event]) -> int:
+        """Where the next frame ends if it is whole and has the usual header, else 0."""
+        if self._header_size or not data.startswith(_USUAL, at):
+            return 0
+        digits = at + len(_USUAL)
+        blank = data.find(b"\r\n\r\n", digits, digits + _LENGTH_DIGITS)
+        length = data[digits:blank]
+        if blank < 0 or not length.isdigit():
+            return 0
+        start = blank + 4
+        stop = start + int(length)
+        if stop > len(data) or stop - start > self._max_body:
+            return 0
+        events.append(data[start:stop])
+        return stop
 
     def _read_line(self, data: bytes, at: int, events: list[Event]) -> int:
         end = data.find(b"\n", at)
