@@ -71,14 +71,16 @@ class Daemon:
         return code
 
     def _deliver(self, events: list[Event]) -> None:
+        self._writer.hold()
         for event in events:
             if self._end.done():
-                return
+                break
             if isinstance(event, Lost):
                 descriptors.say(f"the input is out of step: {event.reason}")
                 self._stop(1)
             else:
                 self._peer.receive(event)
+        self._writer.flush()
 
     def _greet(self, params: dict[str, Any]) -> Hello:
         return negotiate(params, self._started.options.root, self._started.options.config)

@@ -54,8 +54,9 @@ class _Wire:
         self.to: Peer | None = None
         self._loop = asyncio.get_running_loop()
 
-    def send(self, body: bytes) -> None:
+    def send(self, body: bytes, *, last: bool = False) -> None:
         """Delivers a body."""
+        del last
         if self.to is not None:
             self._loop.call_soon(self.to.receive, body)
 

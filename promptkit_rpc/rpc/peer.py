@@ -36,8 +36,11 @@ _SHOWN = 100
 class Outlet(Protocol):
     """Where bodies go."""
 
-    def send(self, body: bytes) -> None:
-        """Takes a body; never blocks, and drops it once the connection is gone."""
+    def send(self, body: bytes, *, last: bool = False) -> None:
+        """Takes a body; never blocks, and drops it once the connection is gone.
+
+        `last` says that nothing else will be sent soon, so that there is nothing to wait for.
+        """
         ...
 
     def room(self) -> Awaitable[None] | None:
@@ -115,7 +118,7 @@ class Peer:
         self._router = router
         self._to_error = to_error
         self._calls: dict[Id, Call] = {}
-        self._asked = Asked(outlet.send)
+        self._asked = Asked(self._send)
         self._cancels: Mapping[str, Receiver] = {
             "$/cancelRequest": self._cancel_id,
             "window/workDoneProgress/cancel": self._cancel_token,
@@ -157,7 +160,7 @@ class Peer:
             self._calls[ident] = call
             call.task = asyncio.create_task(self._finish(request.method, call, result))
         else:
-            self._answer(ident, result)
+            self._answer(ident, result, self._outlet.send)
 
     async def _finish(self, method: str, call: Call, result: Awaitable[Any]) -> None:
         try:
@@ -168,19 +171,23 @@ class Peer:
             self._end(call, self._error(method, raised))
         else:
             if self._calls.pop(call.id, None) is not None:
-                self._answer(call.id, value)
+                self._answer(call.id, value, self._send)
 
     def _end(self, call: Call, error: RpcError) -> None:
         if self._calls.pop(call.id, None) is not None:
             self._fail(call.id, error)
 
-    def _answer(self, ident: Id, result: Any) -> None:
+    def _send(self, body: bytes) -> None:
+        """Sends what a task has to say; more may come only if other requests are being served."""
+        self._outlet.send(body, last=len(self._calls) < 2)  # noqa: PLR2004 - itself, or one other
+
+    def _answer(self, ident: Id, result: Any, send: Callable[[bytes], None]) -> None:
         try:
             body = messages.answer(ident, result)
         except messages.UNENCODABLE as raised:
             self._fail(ident, _unencodable("a result", raised))
         else:
-            self._outlet.send(body)
+            send(body)
 
     def _fail(self, ident: Id | None, error: RpcError) -> None:
         try:

@@ -101,16 +101,23 @@ class Writer:
         self._queue: queue.SimpleQueue[tuple[list[bytes], int] | None] | None = None
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
-    def send(self, body: bytes) -> None:
-        """Takes a body; it is written at the next `flush`, which the loop's next turn does."""
+    def hold(self) -> None:
+        """Keeps what is sent until `flush`, which is about to be called."""
+        self._scheduled = True
+
+    def send(self, body: bytes, *, last: bool = False) -> None:
+        """Takes a body; it is written at the next `flush`, which the loop's next turn does.
+
+        If it is the last for now, that is at once.
+        """
         head = header(len(body))
         self._parts += (head, body)
         self._size += len(head) + len(body)
-        if len(self._parts) >= _BURST:
+        if last or len(self._parts) >= _BURST:
             self.flush()
         elif not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self._turn)
+            self._loop.call_soon(self.flush)
 
     def room(self) -> Awaitable[None] | None:
         """None below the high-water mark, else what to await before sending more."""
@@ -134,6 +141,7 @@ class Writer:
 
     def flush(self) -> None:
         """Writes what was sent, or hands it to the thread."""
+        self._scheduled = False
         parts, size = self._parts, self._size
         self._parts, self._size = [], 0
         if not parts or self._lost:
@@ -149,10 +157,6 @@ class Writer:
             parts, size = [left], len(left)
         self._behind += size
         self._thread().put((parts, size))
-
-    def _turn(self) -> None:
-        self._scheduled = False
-        self.flush()
 
     def _drained(self, mark: int) -> asyncio.Future[None]:
         drained: asyncio.Future[None] = self._loop.create_future()

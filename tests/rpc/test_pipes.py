@@ -91,6 +91,23 @@ async def test_everything_sent_comes_in_order_whatever_its_size(ends: Ends) -> N
 
 
 @KINDS
+async def test_the_last_body_for_now_is_written_at_once_and_what_was_held_with_it(
+    ends: Ends,
+) -> None:
+    """One write instead of three, and no turn of the loop between them."""
+    wire = Wire(ends)
+    wire.writer.hold()
+    wire.writer.send(b"one")
+    wire.writer.send(b"two")
+    os.set_blocking(wire.source, False)
+    with pytest.raises(BlockingIOError):
+        os.read(wire.source, 100)
+    wire.writer.send(b"three", last=True)
+    assert Framer().feed(os.read(wire.source, 1000)) == [b"one", b"two", b"three"]
+    await wire.finish()
+
+
+@KINDS
 async def test_a_reader_that_stands_still_holds_up_only_those_who_wait_for_room(ends: Ends) -> None:
     """R-20: `send` never blocks; `room` tells when to wait and when to go on."""
     wire = Wire(ends)

@@ -19,7 +19,8 @@ class Kept:
         self.bodies: list[bytes] = []
         self.news = asyncio.Event()
 
-    def send(self, body: bytes) -> None:
+    def send(self, body: bytes, *, last: bool = False) -> None:
+        del last
         self.bodies.append(body)
         self.news.set()
 

@@ -91,7 +91,8 @@ class _Pipe:
     def __init__(self, daemon: RawDaemon) -> None:
         self._daemon = daemon
 
-    def send(self, body: bytes) -> None:
+    def send(self, body: bytes, *, last: bool = False) -> None:
+        del last
         self._daemon.put(frame(body))
 
     def room(self) -> Awaitable[None] | None:
