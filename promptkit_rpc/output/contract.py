@@ -35,6 +35,10 @@ class Status(StrEnum):
     NOT_REQUIRED = "notRequired"
 
 
+UNCHECKED = "unchecked"
+"""Stands for a schema's keyword where a check did not come to its end."""
+
+
 @frozen(kw_only=True)
 class Violation:
     """One fault: a JSON pointer into the answer, the keyword broken, and where in the schema."""

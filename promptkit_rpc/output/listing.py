@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-from promptkit_rpc.output.contract import Violation
+from promptkit_rpc.output.contract import UNCHECKED, Violation
 from promptkit_rpc.output.pointer import pointer
 
 MAX_VIOLATIONS = 100
@@ -15,6 +15,8 @@ MAX_MESSAGE = 300
 _MAX_TOTAL = 128 << 10  # characters of a whole list; names in an answer may be of any length
 _NAMED = frozenset(("$defs", "definitions", "dependentSchemas", "patternProperties", "properties"))
 _CHOICES = frozenset(("anyOf", "oneOf"))
+_GIVEN_UP = frozenset(("BacktrackLimitExceeded", "RegexEngineFailure"))
+_TOO_LONG = "the schema's pattern takes too long to be tried on this text"
 
 
 class SchemaError(Protocol):
@@ -62,10 +64,11 @@ def short(message: str, limit: int = MAX_MESSAGE) -> str:
 
 
 def _told(error: SchemaError) -> Iterator[Violation]:
+    given_up = type(error.kind).__name__ in _GIVEN_UP
     yield Violation(
         path=pointer(error.instance_path),
-        keyword=_keyword(error),
-        message=short(error.message),
+        keyword=UNCHECKED if given_up else _keyword(error),
+        message=_TOO_LONG if given_up else short(error.message),
         schema_path=pointer(error.schema_path),
     )
     if error.kind.name in _CHOICES:

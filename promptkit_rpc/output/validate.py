@@ -7,13 +7,21 @@ those of ECMA 262 (`\d` is 0-9, `$` the very end, `\Z` an error); `multipleOf` c
 # What a contract needs is loaded with the first one: a start must not pay for it.
 # ruff: noqa: PLC0415
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from promptkit_rpc.jsontext import Json, JsonError, encode, too_deep
-from promptkit_rpc.output.contract import Contract, Format, Status, Validation, Violation
+from promptkit_rpc.output.contract import (
+    UNCHECKED,
+    Contract,
+    Format,
+    Status,
+    Validation,
+    Violation,
+)
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -26,7 +34,9 @@ LISTED_HERE = 16 << 10
 
 _WEIGHT_HERE = 128 << 10  # bytes times levels: an error inside an error copies its part again
 _BACKTRACKED_HERE = 4 << 10
-_BACKTRACKS = 10_000
+_BACKTRACKS_HERE, _BACKTRACKS_OF_VALUES = 10_000, 1_000_000
+_BACKTRACKS = 100_000_000  # some seconds for one text
+_HIDING = re.compile(rb'"(?:if|anyOf|oneOf|contains|unevaluated\w+)"')
 
 _WORKER = "promptkit_rpc.output.worker"
 _STOPPED = {
@@ -37,10 +47,14 @@ _STOPPED = {
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A schema ready for use; `backtracks` where a pattern's cost may grow out of proportion."""
+    """A schema ready for use; `backtracks` where a pattern's cost may grow out of proportion.
+
+    Then it may give up on a text. `hides` says that this need not show in its errors.
+    """
 
     validator: "Draft202012Validator"
     backtracks: bool
+    hides: bool
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -97,7 +111,7 @@ async def _checked(schema: Json | None, content: str) -> Checked:
         return await asyncio.to_thread(check, schema, content)
     except aside.AsideFailed as failed:
         message = f"the answer could not be checked: {failed}"
-        return Checked((Violation(path="", keyword="unchecked", message=message),))
+        return Checked((Violation(path="", keyword=UNCHECKED, message=message),))
 
 
 def check_packed(work: bytes) -> bytes:
@@ -140,10 +154,10 @@ def check(schema: Json | None, content: str, *, at_once: bool = False) -> Checke
 def _held_against(schema: Json, value: Any, data: bytes, *, at_once: bool) -> tuple[Violation, ...]:
     from promptkit_rpc.output import weight
 
-    made = _compiled(schema)
+    made = _compiled(schema, _BACKTRACKS_HERE if at_once else _BACKTRACKS)
     if isinstance(made, str):
         return (Violation(path="", keyword="schema", message=made),)
-    if at_once and made.backtracks and len(data) > _BACKTRACKED_HERE:
+    if at_once and made.backtracks and (made.hides or len(data) > _BACKTRACKED_HERE):
         raise _TooLong
     if _is_valid(made, value):
         return ()
@@ -153,7 +167,10 @@ def _held_against(schema: Json, value: Any, data: bytes, *, at_once: bool) -> tu
         or weight.heavy(schema, data)
     ):
         raise _TooLong
-    return _violations(made, value)
+    violations = _violations(made, value)
+    if at_once and any(one.keyword == UNCHECKED for one in violations):
+        raise _TooLong
+    return violations
 
 
 def _is_valid(made: Compiled, value: Any) -> bool:
@@ -175,13 +192,13 @@ def _violations(made: Compiled, value: Any) -> tuple[Violation, ...]:
 
 def check_schema(schema: Json) -> str | None:
     """Why a schema cannot be used (it does not compile, or refers outside itself), or None."""
-    made = _compiled(schema)
+    made = _compiled(schema, _BACKTRACKS_HERE)
     return made if isinstance(made, str) else None
 
 
 def validate_value(schema: Json, value: Any) -> list[str]:
     """What is wrong with a plain value, each text with its place; empty where nothing is."""
-    made = _compiled(schema)
+    made = _compiled(schema, _BACKTRACKS_OF_VALUES)
     if isinstance(made, str):
         return [made]
     try:
@@ -207,8 +224,8 @@ def _is_heavy(schema: Json, value: Any) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _compiled(schema: Json) -> Compiled | str:
-    """The schema ready for use, or what is wrong with it."""
+def _compiled(schema: Json, backtracks: int) -> Compiled | str:
+    """The schema ready for use, or what is wrong with it; `backtracks` bound each match."""
     import jsonschema_rs
 
     from promptkit_rpc.output import references
@@ -226,13 +243,13 @@ def _compiled(schema: Json) -> Compiled | str:
         )
 
     try:
-        return Compiled(compiled(jsonschema_rs.RegexOptions()), backtracks=False)
+        return Compiled(compiled(jsonschema_rs.RegexOptions()), backtracks=False, hides=False)
     except ValueError:
         # Look-around and back-references need the other engine, whose cost is not linear.
         pass
     try:
-        fancy = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS)
-        return Compiled(compiled(fancy), backtracks=True)
+        fancy = compiled(jsonschema_rs.FancyRegexOptions(backtrack_limit=backtracks))
+        return Compiled(fancy, backtracks=True, hides=_HIDING.search(schema.text) is not None)
     except jsonschema_rs.ValidationError as error:
         return f"{short(error.message)} (at {pointer(error.instance_path) or 'its root'})"
     except ValueError as error:
