@@ -233,7 +233,7 @@ async def test_a_run_out_of_time_tells_what_it_had_used(stages: Stages) -> None:
     """U-10: the time limit passes during the repair."""
     stage = await stages(OPENAI)
     stage.play(OPENAI.says("no", usage=(100, 10)), (asyncio.Event(), End.CLOSE))
-    ran = await stage.run(output=contract(repairs=1), timeoutMs=300)
+    ran = await stage.run(output=contract(repairs=1), timeoutMs=1000)
     assert ran.failure.kind == "deadlineExceeded"
     assert ran.finished["outcome"] == "failed"
     assert counts(ran.finished["usage"]) == ("100?", "10?", "110?")
