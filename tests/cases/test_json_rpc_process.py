@@ -79,10 +79,6 @@ async def test_nothing_stands_before_the_first_answer(tmp_path: Path, start: str
     command, make = STARTS[start]
     root = tmp_path / "w"
     make(root)
-    async with RawDaemon(root, command=command) as silent:
-        silent.close_stdin()
-        assert await silent.read_rest() == b""
-        await silent.wait()
     async with RawDaemon(root, command=command) as daemon:
         await daemon.write(frame(HELLO) + run(1, "hello") + request(2, "shutdown"))
         answers = [json.loads(await daemon.read_frame() or b"") for _ in range(3)]
@@ -93,6 +89,15 @@ async def test_nothing_stands_before_the_first_answer(tmp_path: Path, start: str
         assert bytes(daemon.received).startswith(b"Content-Length: ")
         assert "imported" not in daemon.stderr
         assert "Traceback" not in daemon.stderr
+
+
+async def test_who_is_asked_nothing_says_nothing(tmp_path: Path) -> None:
+    """R-03: the input ends before a first frame."""
+    async with RawDaemon(echoing(tmp_path).root) as silent:
+        silent.close_stdin()
+        assert await silent.read_rest() == b""
+        await silent.wait()
+        assert silent.stderr == ""
 
 
 async def test_what_a_command_prints_is_in_no_frame(tmp_path: Path) -> None:
