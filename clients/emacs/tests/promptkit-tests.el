@@ -47,7 +47,7 @@
     (expect (tests-text) :to-equal ""))
 
   (it "stream text, and take it back when an attempt is abandoned"
-    (let (fail)
+    (let (fail finish)
       (tests-with-model (params piece reply)
         (if (= 1 (plist-get params :attempt))
             (progn
@@ -55,11 +55,15 @@
               (setq fail (lambda () (funcall reply :error "slow down"
                                              :data '(:reason "rateLimited")))))
           (funcall piece "Hello, ")
-          (funcall piece "Ada 🌉.")
-          (funcall reply :result '(:content "Hello, Ada 🌉." :usage (:inputTokens 7)))))
+          (setq finish (lambda ()
+                         (funcall piece "Ada 🌉.")
+                         (funcall reply :result '(:content "Hello, Ada 🌉."
+                                                  :usage (:inputTokens 7)))))))
       (promptkit-run "live")
-      (tests-shown "Good mor")
+      (tests-shown "# live\n\nGood mor")
       (funcall fail)
+      (tests-shown "# live\n\nHello, ")
+      (funcall finish)
       (tests-shown "unknown tokens")
       (expect (tests-text) :to-match "\\`# live\n\nHello, Ada 🌉.\n")))
 
@@ -184,7 +188,7 @@ profiles: {host: {backend: host, model: any}}\n" nil "promptkit.yaml" nil 'silen
 
   (it "take a question back when they are cancelled"
     (tests-captured)
-    (tests-user (lambda () (while t (accept-process-output nil 0.02))))
+    (tests-user (lambda () (tests-wait "the question is taken back" #'ignore)))
     (let ((asked (length tests-questions)))
       (promptkit-coordinate)
       (run-at-time 0.2 nil #'promptkit-cancel)

@@ -74,6 +74,7 @@ return {
             return nil, { code = -32803, message = "slow down", data = { reason = "rateLimited" } }
           end
           context.piece("Hello, ")
+          gate.pass()
           context.piece("Ada 🌉.")
           return { content = "Hello, Ada 🌉.", usage = { inputTokens = 7 } }
         end,
@@ -81,7 +82,9 @@ return {
       h.user()
       promptkit("run live")
       gate.reached()
-      h.shown("Good mor")
+      h.shown("# live\n\nGood mor")
+      gate.open()
+      h.shown("# live\n\nHello, ")
       gate.open()
       h.settled("tokens")
       h.equal(h.text(), "# live\n\nHello, Ada 🌉.")

@@ -138,8 +138,6 @@ local function replace(self, from, text)
   following(self.buffer, function()
     vim.api.nvim_buf_set_text(self.buffer, row, column, end_row, end_column, lines)
   end)
-  local width = #lines[#lines] + (#lines == 1 and column or 0)
-  mark(self.buffer, row + #lines - 1, width, { id = self.last })
 end
 
 --- Adds to the section's text.
