@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from promptkit_rpc import __version__
+from promptkit_rpc.commands.arguments import seconds, size, variable
 
 _VARIABLE = """a variable for the templates: NAME=TEXT, or NAME:=JSON for anything but text
 (repeat it for more)"""
@@ -18,15 +19,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code: 0 done, 1 failed, 2 wrongly called."""
     if arguments is None:
         _in_utf8()
-    options = _parser().parse_args(arguments)
+    options, rest = _parser().parse_known_args(arguments)
+    if rest:
+        options.parser.error(f"unrecognized arguments: {' '.join(rest)}")
     match options.command:
         case "serve":
             from promptkit_rpc.rpc.framing import MAX_BODY
             from promptkit_rpc.rpc.serve import serve
             from promptkit_rpc.rpc.started import Options
 
-            size, level = options.max_body or MAX_BODY, options.log_level.upper()
-            return serve(Options(max_body=size, log_level=level))
+            most, level = options.max_body or MAX_BODY, options.log_level.upper()
+            return serve(Options(max_body=most, log_level=level))
         case "init":
             from promptkit_rpc.commands.init import init
 
@@ -77,6 +80,8 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--base-url", metavar="URL", help="a chat completions server to use")
     demo.add_argument("--model", metavar="NAME", help="the model to ask there")
     demo.add_argument("--key-env", metavar="NAME", help="the variable that holds its key, if any")
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)
     return parser
 
 
@@ -88,25 +93,20 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     )
     serve.add_argument(
         "--max-body",
-        type=_size,
+        type=size,
         metavar="BYTES",
         help="the largest message that is read (default: 64 MiB)",
     )
 
 
-def _size(text: str) -> int:
-    size = int(text)
-    if size < 1:
-        raise argparse.ArgumentTypeError(f"{size} is no size")
-    return size
-
-
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("prompt", help="the prompt's id, such as research/study")
-    run.add_argument("--var", action="append", default=[], metavar="NAME=TEXT", help=_VARIABLE)
+    run.add_argument(
+        "--var", action="append", default=[], type=variable, metavar="NAME=TEXT", help=_VARIABLE
+    )
     run.add_argument("--profile", help="the profile to use instead of the prompt's own")
     run.add_argument("--session", help="the session id to send")
-    run.add_argument("--timeout", type=float, metavar="SECONDS", help="a limit for the whole run")
+    run.add_argument("--timeout", type=seconds, metavar="SECONDS", help="a limit for the whole run")
     run.add_argument("--json", action="store_true", help="print the whole result as JSON")
     _workspace(run)
 

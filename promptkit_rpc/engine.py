@@ -73,7 +73,7 @@ class Engine:
         self.check_open()
         catalog = self._workspace.current(request.prompt_id)
         prompt = catalog.prompt(request.prompt_id)
-        profile = catalog.profile(choose_profile(request, prompt))
+        profile = catalog.profile(choose_profile(request, prompt, catalog))
         provider = self._provider(catalog.backend(profile.backend))
         found = Resolved(catalog=catalog, prompt=prompt, profile=profile, provider=provider)
         with signal.scope():

@@ -1,24 +1,39 @@
 """`check`: every problem of a workspace with its file, line and column."""
 
+import os.path
 import sys
 from pathlib import Path
 
+from promptkit_rpc.commands.words import counted, place
 from promptkit_rpc.definitions.catalog import Workspace
+from promptkit_rpc.definitions.folder import SUFFIX
+from promptkit_rpc.definitions.snapshot import Catalog
+from promptkit_rpc.errors import ConfigInvalid
 
 
 def check(root: str, config: str) -> int:
-    """Prints `file:line:column: problem` for each. Exit code 1 if there is any."""
+    """Prints `file:line:column: problem` for each. Exit code 1 if there is any, or no prompt."""
     folder = Path(root)
     if not folder.is_dir():
         print(f"promptkit-rpc check: {root} is no folder", file=sys.stderr)
         return 1
     catalog = Workspace(folder, config).reload()
-    for problem in catalog.problems:
-        print(f"{problem.location}: {problem.message}")
-    count = len(catalog.problems)
-    prompts = len(catalog.prompts())
+    problems, prompts = catalog.problems, len(catalog.prompts())
+    for problem in problems:
+        print(f"{place(problem.location, root)}: {problem.message}")
+    if not prompts and not any(one.location.file.endswith(SUFFIX) for one in problems):
+        where = os.path.normpath(os.path.join(root, _prompts_folder(catalog)))  # noqa: PTH118 - as given
+        print(f"no prompts in {where}; is this the workspace? (--root)", file=sys.stderr)
+        return 1
     print(
-        f"{prompts} prompts can be used, {count or 'no'} problem{'' if count == 1 else 's'}",
+        f"{counted(prompts, 'prompt')} can be used, {counted(len(problems), 'problem')}",
         file=sys.stderr,
     )
-    return 1 if count else 0
+    return 1 if problems else 0
+
+
+def _prompts_folder(catalog: Catalog) -> str:
+    try:
+        return catalog.settings.prompts
+    except ConfigInvalid:
+        return "prompts"

@@ -1,5 +1,6 @@
 """`init`: writes the sample workspace; never over a file that is there."""
 
+import shlex
 import sys
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -10,6 +11,10 @@ def init(folder: str) -> int:
     """Writes the samples below the folder. Exit code 1 if a file of theirs is there already."""
     root = Path(folder)
     samples = list(sample_files())
+    file = next((one for one in (root, *root.parents) if one.exists() and not one.is_dir()), None)
+    if file is not None:
+        print(f"promptkit-rpc init: {file} is a file; name a folder", file=sys.stderr)
+        return 1
     taken = [name for name, _ in samples if (root / name).exists()]
     if taken:
         print(
@@ -25,7 +30,8 @@ def init(folder: str) -> int:
         return 1
     for name, _ in samples:
         print(root / name)
-    print(f"\nTry: promptkit-rpc run hello --var name=Ada --root {folder}", file=sys.stderr)
+    where = "" if root == Path() else f" --root {shlex.quote(folder)}"
+    print(f"\nTry: promptkit-rpc run hello --var name=Ada{where}", file=sys.stderr)
     return 0
 
 

@@ -5,10 +5,10 @@ import asyncio
 import signal as signals
 import sys
 from pathlib import Path
-from typing import Any
 
 from promptkit_rpc import system
 from promptkit_rpc.cancellation import CancelSignal
+from promptkit_rpc.commands.words import counted, failure
 from promptkit_rpc.engine import Engine
 from promptkit_rpc.errors import Cancelled, PromptKitError
 from promptkit_rpc.execution.observe import (
@@ -21,30 +21,30 @@ from promptkit_rpc.execution.observe import (
     RunStarted,
 )
 from promptkit_rpc.execution.request import RunRequest, RunResult
-from promptkit_rpc.jsontext import JsonError, decode
 from promptkit_rpc.output.contract import Status
+from promptkit_rpc.usage import Total, Usage
 
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0 for an answer that meets its contract, 1 for any other end."""
-    try:
-        request = RunRequest(
-            prompt_id=options.prompt,
-            variables=dict(_variable(text) for text in options.var),
-            profile=options.profile,
-            session_id=options.session,
-            timeout=options.timeout,
-            observers=(tell,),
-        )
-        result = asyncio.run(_run(request, Path(options.root), options.config))
-    except PromptKitError as error:
-        told = error.location is None or str(error.location) in error.message
-        place = "" if told else f"{error.location}: "
-        print(f"promptkit-rpc run: {place}{error.message} ({error.kind.value})", file=sys.stderr)
+    folder = Path(options.root)
+    if not folder.is_dir():
+        print(f"promptkit-rpc run: {options.root} is no folder", file=sys.stderr)
         return 1
-    except ValueError as error:
-        print(f"promptkit-rpc run: {error}", file=sys.stderr)
-        return 2
+    request = RunRequest(
+        prompt_id=options.prompt,
+        variables=dict(options.var),
+        profile=options.profile,
+        session_id=options.session,
+        timeout=options.timeout,
+        observers=(tell,),
+    )
+    try:
+        result = asyncio.run(_run(request, folder, options.config))
+    except PromptKitError as error:
+        words = failure(error, options.root, request.variables)
+        print(f"promptkit-rpc run: {words}", file=sys.stderr)
+        return 1
     _show(result, whole=options.json)
     return 1 if result.validation.status is Status.INVALID else 0
 
@@ -60,18 +60,6 @@ async def _run(request: RunRequest, root: Path, config: str) -> RunResult:
         await engine.close()
 
 
-def _variable(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.removesuffix(":"):
-        raise ValueError(f"--var {text!r} is neither NAME=TEXT nor NAME:=JSON")
-    if not name.endswith(":"):
-        return name, value
-    try:
-        return name[:-1], decode(value)
-    except JsonError as error:
-        raise ValueError(f"--var {text!r} is no JSON after `:=`: {error}") from None
-
-
 def tell(event: Event) -> None:
     """Says on standard error what a run is doing."""
     match event:
@@ -85,19 +73,25 @@ def tell(event: Event) -> None:
         case RetryScheduled():
             line = f"trying again in {event.delay:.1f} s"
         case RepairStarted():
-            line = f"the answer breaks its contract ({event.violations} violations); asking again"
+            broken = counted(event.violations, "violation")
+            line = f"the answer breaks its contract ({broken}); asking again"
         case RunFinished():
-            line = f"{event.outcome.value}: {_tokens(event)}"
+            line = f"{event.outcome.value}; tokens: {_tokens(event.usage)}"
         case _:
             return
     print(line, file=sys.stderr)
 
 
-def _tokens(event: RunFinished) -> str:
-    total = event.usage.total_tokens
+def _tokens(usage: Usage) -> str:
+    if usage.input_tokens.value is None and usage.output_tokens.value is None:
+        return _total(usage.total_tokens)
+    return f"{_total(usage.input_tokens)} in, {_total(usage.output_tokens)} out"
+
+
+def _total(total: Total) -> str:
     if total.value is None:
-        return "tokens unknown"
-    return f"{total.value} tokens" + ("" if total.complete else " at least")
+        return "unknown"
+    return f"{'' if total.complete else 'at least '}{total.value}"
 
 
 def _show(result: RunResult, *, whole: bool) -> None:
@@ -109,5 +103,5 @@ def _show(result: RunResult, *, whole: bool) -> None:
         text = result.content if result.content.endswith("\n") else result.content + "\n"
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         for violation in result.validation.violations:
-            print(f"{violation.path or '/'}: {violation.message}", file=sys.stderr)
+            print(f"answer{violation.path}: {violation.message}", file=sys.stderr)
     sys.stdout.flush()

@@ -72,7 +72,7 @@ class Workspace:
         file = self._prompt(folder, prompt_id)
         if file is None:
             files = {one: file for one, file in self._files.items() if one != prompt_id}
-            missing = {prompt_id: not_found(prompt_id, folder.scan()[0])}
+            missing = {prompt_id: self._not_found(prompt_id, folder)}
             return Catalog(config, MappingProxyType(files), self._odd, MappingProxyType(missing))
         files = self._files
         if files.get(prompt_id) is not file:
@@ -139,6 +139,11 @@ class Workspace:
             self._files = MappingProxyType({})
             self._odd = ()
         return config, folder
+
+    def _not_found(self, prompt_id: str, folder: PromptsFolder) -> str:
+        if not is_folder(self._root.folder):
+            return f"there is no prompt {prompt_id!r}: the workspace's folder does not exist"
+        return not_found(prompt_id, folder.scan()[0])
 
     def _kept(self, prompt_id: str) -> PromptFile | None:
         file = self._files.get(prompt_id)

@@ -5,7 +5,7 @@ Types are strict: `true` is no number, `5` is no text. A key with nothing after 
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import TypeVar
 
@@ -22,6 +22,8 @@ from promptkit_rpc.definitions.tree import (
 )
 from promptkit_rpc.errors import Location
 from promptkit_rpc.jsontext import Json, JsonError
+
+_LISTED = 10
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -301,6 +303,20 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     squeezed: dict[str, str] = {_squeezed(one): one for one in known}
     close = get_close_matches(_squeezed(word), squeezed, n=1, cutoff=0.7)
     return f"; did you mean {squeezed[close[0]]!r}?" if close else ""
+
+
+def choices(word: str, known: Sequence[str]) -> str:
+    """A suggestion, and what there is to choose from."""
+    hint = suggestion(word, known)
+    return f"{hint} T{listing(known)[1:]}" if hint else f"; {listing(known)}"
+
+
+def listing(known: Sequence[str]) -> str:
+    """The first of the names there are, and how many more."""
+    if not known:
+        return "there are none yet"
+    more = len(known) - _LISTED
+    return f"there are: {', '.join(known[:_LISTED])}" + (f" and {more} more" if more > 0 else "")
 
 
 def _squeezed(word: str) -> str:

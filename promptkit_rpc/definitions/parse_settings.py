@@ -9,7 +9,7 @@ from attrs import evolve
 
 from promptkit_rpc.definitions.beside import Beside
 from promptkit_rpc.definitions.endpoints import parse_backend
-from promptkit_rpc.definitions.fields import FREE, Fields, suggestion
+from promptkit_rpc.definitions.fields import FREE, Fields, choices
 from promptkit_rpc.definitions.problem import Problem, Problems, Span
 from promptkit_rpc.definitions.settings import (
     BackendKind,
@@ -163,7 +163,7 @@ def _check_references(fields: Fields) -> None:
         if not isinstance(node, ScalarNode) or not isinstance(node.value, str):
             continue
         if node.value.strip() and node.value not in named:
-            message = f"there is no backend {node.value!r}{suggestion(node.value, named)}"
+            message = f"there is no backend {node.value!r}{choices(node.value, named)}"
             path = ("profiles", name, "backend")
             fields.problems.add(node.span, message, code="reference", path=path)
 

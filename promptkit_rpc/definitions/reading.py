@@ -1,5 +1,7 @@
 """Reads one definition file, from disk or from an editor's text, with all that it names."""
 
+import posixpath
+
 from attrs import evolve, field, frozen
 
 from promptkit_rpc.definitions.beside import MAX_BYTES, Beside
@@ -12,6 +14,9 @@ from promptkit_rpc.definitions.prompt import PromptDefinition
 from promptkit_rpc.definitions.settings import Settings
 from promptkit_rpc.definitions.source import Result, read_bytes, read_text
 from promptkit_rpc.definitions.tree import ListNode, MapNode, Node
+
+USUAL_CONFIG = "promptkit.yaml"
+"""The settings file that may be absent; one of any other name was asked for."""
 
 
 @frozen(kw_only=True)
@@ -39,15 +44,16 @@ class PromptFile:
 
 
 def read_settings(root: Root, config: str) -> SettingsFile:
-    """The settings file as it is on disk; without one, the settings of a fresh install."""
+    """The settings file as it is on disk; without the usual one, those of a fresh install."""
     beside = Beside(root)
     try:
         data = beside.read_below(config)
     except FileRefused as error:
         missing = is_missing(root.folder / config)
-        if missing and is_folder(root.folder):
+        there = is_folder(root.folder)
+        if missing and there and posixpath.normpath(config) == USUAL_CONFIG:
             return SettingsFile(settings=default_settings(config), seen=tuple(beside.seen))
-        problem = _at_start(config, f"the file {error}" if not missing else _no_folder())
+        problem = _at_start(config, f"the settings file {error}" if there else _no_folder())
         return SettingsFile(settings=None, problems=(problem,), seen=tuple(beside.seen))
     return _settings(read_bytes(config, data), config, beside)
 

@@ -1,11 +1,12 @@
 """An immutable picture of what a workspace defines. What is broken fails when it is asked for."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import NoReturn
 
-from promptkit_rpc.definitions.fields import suggestion
+from promptkit_rpc.definitions.fields import choices, suggestion
+from promptkit_rpc.definitions.folder import SUFFIX
 from promptkit_rpc.definitions.problem import Problem
 from promptkit_rpc.definitions.prompt import PromptDefinition
 from promptkit_rpc.definitions.reading import PromptFile, SettingsFile
@@ -20,6 +21,8 @@ from promptkit_rpc.errors import (
 )
 
 _TOP_LEVEL = 1
+_PARTS = 32
+_NAMED = 3
 
 
 class Catalog:
@@ -68,7 +71,7 @@ class Catalog:
             if backend.name == name:
                 return backend
         self._refuse_part("backends", name)
-        hint = suggestion(name, [backend.name for backend in self.settings.backends])
+        hint = choices(name, [backend.name for backend in self.settings.backends])
         raise BackendNotFound(f"there is no backend {name!r}{hint}")
 
     def profile(self, name: str) -> ProfileSettings:
@@ -81,7 +84,7 @@ class Catalog:
             if profile.name == name:
                 return profile
         self._refuse_part("profiles", name)
-        hint = suggestion(name, [profile.name for profile in self.settings.profiles])
+        hint = choices(name, [profile.name for profile in self.settings.profiles])
         raise ProfileNotFound(f"there is no profile {name!r}{hint}")
 
     def prompt(self, prompt_id: str) -> PromptDefinition:
@@ -138,7 +141,7 @@ class Catalog:
         span = file.profile
         yield Problem(
             location=Location(prompt.location.file, span.line, span.column),
-            message=f"there is no profile {prompt.profile!r}{suggestion(prompt.profile, names)}",
+            message=f"there is no profile {prompt.profile!r}{choices(prompt.profile, names)}",
             end_line=span.end_line,
             end_column=span.end_column,
             code="reference",
@@ -155,7 +158,20 @@ class Catalog:
 
 def not_found(prompt_id: str, known: Sequence[str] | Mapping[str, object]) -> str:
     """What to say when there is no such prompt, with an id that is like it."""
-    return f"there is no prompt {prompt_id!r}{suggestion(prompt_id, known)}"
+    return f"there is no prompt {prompt_id!r}{_ids_like(prompt_id, known)}"
+
+
+def _ids_like(name: str, known: Iterable[str]) -> str:
+    """Ids that end as a name does, which may be a file's; else one that is spelled like it."""
+    plain = name.removesuffix(SUFFIX)
+    parts = plain.split("/")
+    ends = ["/".join(parts[start:]) for start in range(min(len(parts), _PARTS))]
+    whole = next((end for end in ends if end in known), None)
+    found = [one for one in known if one.rpartition("/")[2] == parts[-1]]
+    if whole is not None or found:
+        likely = [whole] if whole is not None else found[:_NAMED]
+        return f"; did you mean {' or '.join(map(repr, likely))}?"
+    return suggestion(plain, known)
 
 
 def _refuse(problems: Sequence[Problem]) -> NoReturn:

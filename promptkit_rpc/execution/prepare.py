@@ -4,6 +4,7 @@ from attrs import evolve, field, frozen
 
 from promptkit_rpc.conversation.history import History
 from promptkit_rpc.definitions.catalog import Catalog, Workspace
+from promptkit_rpc.definitions.fields import listing
 from promptkit_rpc.definitions.prompt import PromptDefinition
 from promptkit_rpc.definitions.render import render_prompt
 from promptkit_rpc.definitions.settings import ProfileSettings
@@ -87,17 +88,18 @@ class Resolved:
     provider: Provider
 
 
-def choose_profile(request: RunRequest, prompt: PromptDefinition) -> str:
-    """The request's profile, else the prompt's.
+def choose_profile(request: RunRequest, prompt: PromptDefinition, catalog: Catalog) -> str:
+    """The name of the request's profile, else of the prompt's.
 
     Raises:
         ProfileMissing: neither names one.
     """
     name = request.profile if request.profile is not None else prompt.profile
     if name is None:
+        there_are = listing([profile.name for profile in catalog.settings.profiles])
         raise ProfileMissing(
             f"prompt {prompt.id!r} has no default profile and the request names none;"
-            " give `profile` in either",
+            f" give `profile` in either; {there_are}",
             location=prompt.location,
         )
     return name

@@ -13,6 +13,8 @@ import sys
 from promptkit_rpc.rpc import descriptors
 from promptkit_rpc.rpc.started import Options, Started
 
+_ALONE = "waits for messages of a program on standard input; try `promptkit-rpc run` or `--help`"
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +39,8 @@ def serve(
     gc.disable()  # until all is loaded: nothing of it is garbage
     code = 1
     try:
+        if os.isatty(0):
+            descriptors.say(_ALONE)
         source, sink = descriptors.claim()
         started = Started(options or Options(), source, sink)
         if not started.first():

@@ -127,5 +127,5 @@ def test_a_profile_with_two_faults_has_both_told(ws: files.Workspace) -> None:
     assert shown(Workspace(ws.root).reload().problems) == [
         "promptkit.yaml:3:5: 'model' is missing in profiles.p",
         "promptkit.yaml:4:24: 'topP' must be 1 or less",
-        "promptkit.yaml:3:14: there is no backend 'demo'",
+        "promptkit.yaml:3:14: there is no backend 'demo'; there are none yet",
     ]

@@ -349,7 +349,7 @@ def test_a_broken_part_leaves_the_others_usable() -> None:
         "5:10: the backend 'worse' must be a mapping, not text",
         "8:8: 'model' is missing in profiles.bad",
         "1:1: 'backend' is not a key here; did you mean 'backends'?",
-        "9:19: there is no backend 'god'; did you mean 'good'?",
+        "9:19: there is no backend 'god'; did you mean 'good'? There are: good, bad, worse",
     ]
 
 

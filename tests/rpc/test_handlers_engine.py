@@ -4,6 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from promptkit_rpc.rpc.errors import RpcError
 from tests.support.session import Client, Gate, attached, hosted
 from tests.support.workspace import Workspace, echoing
 
@@ -50,6 +53,20 @@ async def test_another_settings_file_of_the_same_root_makes_another_engine(tmp_p
         assert (await ask(client, engineId=opened["engineId"]))["content"] == "other"
     async with attached(workspace.root, options={"config": "other.yaml"}) as client:
         assert (await ask(client))["content"] == "other"
+
+
+async def test_a_settings_file_or_folder_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
+    async with attached(echoing(tmp_path / "main").root) as client:
+        opened = await client.request("promptkit/engine/open", {"config": "nope.yaml"})
+        assert [one["location"]["file"] for one in opened["problems"]] == ["nope.yaml"]
+        with pytest.raises(RpcError, match="the settings file does not exist") as caught:
+            await ask(client, engineId=opened["engineId"])
+        assert caught.value.data["kind"] == "configInvalid"
+        opened = await client.request("promptkit/engine/open", {"root": "nowhere"})
+        (problem,) = opened["problems"]
+        assert "folder does not exist" in problem["message"]
+        with pytest.raises(RpcError, match="the workspace's folder does not exist"):
+            await ask(client, engineId=opened["engineId"])
 
 
 async def test_a_broken_workspace_opens_with_its_problems_and_places(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ test("a broken workspace opens, and only what needs it fails", async (t) => {
   const root = await workspace(t);
   const session = await connect({ ...server, root, config: "absent.yaml" });
   t.after(() => session.close());
-  await assert.rejects(session.run({ promptId: "say" }), { kind: "profileNotFound" });
+  await assert.rejects(session.run({ promptId: "say" }), { kind: "configInvalid" });
   const { items } = await session.request("promptkit/prompt/list", {});
   assert.equal(items.length, 2);
 });
