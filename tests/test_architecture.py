@@ -47,6 +47,7 @@ OUTER = ORDER[0] | ORDER[1] | ORDER[2]
 
 ONLY_THERE: Mapping[str, str] = {
     "httpx": "backends/http/",
+    "httptools": "backends/http/",
     "httpx_sse": "backends/http/",
     "httpcore": "backends/http/",
     "jinja2": "definitions/sandbox/",

@@ -16,7 +16,7 @@ from tests.support.workspace import echoing
 LIBRARIES = frozenset(
     (
         *("attr", "attrs", "cattrs", "msgspec", "yaml", "jinja2", "jsonschema_rs"),
-        *("h11", "httpcore", "httpx", "httpx_sse", "lsprotocol", "pygls"),
+        *("httptools", "httpcore", "httpx", "httpx_sse", "lsprotocol", "pygls"),
     )
 )
 

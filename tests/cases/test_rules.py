@@ -5,7 +5,7 @@ from pathlib import Path
 
 from promptkit_rpc import jsontext, secret
 from promptkit_rpc.backends import anthropic, anthropic_wire, credentials
-from promptkit_rpc.backends.http import connection, endpoint, transport
+from promptkit_rpc.backends.http import endpoint, message, transport
 from promptkit_rpc.definitions import beside, folder, inputs, problem, scalars, source, template
 from promptkit_rpc.definitions.sandbox import arithmetic, budget, engine, environment
 from promptkit_rpc.definitions.settings import RetryPolicy, Timeouts
@@ -41,7 +41,7 @@ PHRASES = [
     f"{Timeouts().read:g} s unless configured",
     f"An answer has at most {endpoint.LONGEST_ANSWER // MIB} MiB when decoded",
     f"Of an error {endpoint.LONGEST_ERROR // KIB} KiB are read",
-    f"Response headers have at most {connection._LONGEST_HEAD // KIB} KiB",  # pyright: ignore[reportPrivateUsage]
+    f"Response headers have at most {message.LONGEST_HEAD // KIB} KiB",
     f"An idle connection is kept for {transport.KEEP_ALIVE:g} s",
     f"The newest {anthropic_wire.MOST_MARKS} cache marks",
     f"`maxTokens` is {anthropic.DEFAULT_MAX_TOKENS} for Anthropic",

@@ -32,7 +32,7 @@ CAPACITY = 16
 KEPT_AT_MOST = 25_000_000
 """Bytes by which memory may have grown after one round; later ones may add a fifth of it."""
 
-OF_CONNECTIONS = ("promptkit_rpc.backends.http.connection.", "h11.")
+OF_CONNECTIONS = ("promptkit_rpc.backends.http.connection.", "httptools.")
 """Connections that ended while they were idle are let go of a little later."""
 
 COORDINATED, PREPARED = 0.2, 0.3

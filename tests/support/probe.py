@@ -38,7 +38,7 @@ BEAT = 0.005
 
 _LOG = os.environ.get("PROBE_LOG")
 _TALKATIVE = ("httpx", "httpcore", "h11", "httpx_sse", "asyncio", "promptkit_rpc")
-_COUNTED = ("promptkit_rpc.", "httpx.", "h11.")
+_COUNTED = ("promptkit_rpc.", "httpx.", "httptools.")
 _NOT_FOLLOWED = (
     type,
     types.ModuleType,

@@ -1,1 +1,4 @@
-"""Everything HTTP. Only this package imports httpx, h11 and httpx_sse, and only on a first call."""
+"""Everything HTTP: the only package that imports httpx, httptools and httpx_sse.
+
+It is loaded with the first call.
+"""

@@ -1,15 +1,15 @@
-"""One HTTP/1.1 connection on asyncio, spoken by h11: a wait is one future, an end is at once.
+"""One HTTP/1.1 connection on asyncio: a wait is one future, an end is at once.
 
 Raises httpx's exceptions. Knows no pool, no provider and no retry.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
 from typing import Any, cast
 
-import h11
 import httpx
+
+from promptkit_rpc.backends.http.message import Response
 
 Pace = Callable[[], Awaitable[None] | None]
 """Asked before more is read from the socket: None, or what to await first."""
@@ -19,7 +19,6 @@ _SLICE = 128 * 1024
 more than this is copied when the socket is full, and nothing as long as a history ever is."""
 
 _UNREAD = 256 * 1024
-_LONGEST_HEAD = 100 * 1024
 _DRAIN = 2.0
 _DRAINED_AT_MOST = 64 * 1024
 
@@ -61,7 +60,7 @@ class Connection(asyncio.BufferedProtocol):
         self._buffer = buffer
         self._loop = asyncio.get_running_loop()
         self._release = release
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
+        self._response: Response | None = None
         self._transport: asyncio.Transport
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -90,14 +89,14 @@ class Connection(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Hands bytes to h11 and wakes who waits; bytes nobody asked for end the connection."""
-        if self._http.our_state is h11.IDLE:
+        """Reads bytes and wakes who waits; bytes nobody asked for end the connection."""
+        response = self._response
+        if response is None:
             self.abort()
             return
         self._received = True
         self._unread += nbytes
-        # h11 takes anything that can be added to a bytearray, and does so at once.
-        self._http.receive_data(cast("bytes", self._buffer[:nbytes]))
+        response.feed(self._buffer[:nbytes])
         if self._draining:
             self._drain()
         elif self._waiter is None and self._unread > _UNREAD:
@@ -107,9 +106,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         """The peer sends no more; nothing is left to say to it either."""
-        if not self._ended and self._received:
-            # Only now does h11 know that a body without a length is complete.
-            self._http.receive_data(b"")
+        if not self._ended and self._response is not None:
+            self._response.end()
         self._end()
         return False
 
@@ -140,29 +138,30 @@ class Connection(asyncio.BufferedProtocol):
     # One exchange.
 
     async def request(
-        self, head: h11.Request, body: Content, timeouts: dict[str, float | None]
-    ) -> h11.Response:
+        self, head: bytes, body: Content, timeouts: dict[str, float | None]
+    ) -> Response:
         """Sends a request and waits for the head of its response."""
+        response = self._response = Response()
         await self._send(head, body, timeouts.get("write"))
         timeout = timeouts.get("read")
-        while True:
-            event = self._event()
-            if event is h11.NEED_DATA:
-                await self._more(timeout)
-            elif type(event) is h11.Response:
-                return event
-            elif type(event) is not h11.InformationalResponse:
-                raise httpx.RemoteProtocolError("the response does not begin as HTTP does")
+        while not response.begun:
+            self._check(response)
+            await self._more(timeout)
+        return response
 
     async def receive(self, within: float | None, pace: Pace | None) -> bytes | None:
         """The next bytes of the response's body, None after the last; then it is released."""
+        response = self._response
+        if response is None:
+            raise RuntimeError("nothing was asked for")
         while True:
-            event = self._event()
-            if type(event) is h11.Data:
-                return event.data
-            if event is not h11.NEED_DATA:
-                self._finish()
+            if data := response.take():
+                self._unread = 0
+                return data
+            if response.complete:
+                self._finish(response)
                 return None
+            self._check(response)
             wait = None if pace is None else pace()
             if wait is None:
                 await self._more(within)
@@ -180,6 +179,8 @@ class Connection(asyncio.BufferedProtocol):
         """Closes at once; never waits."""
         self._stop_draining()
         self._ended = True
+        if self._response is not None:
+            self._response.drop()
         self._transport.abort()
         self._wake()
 
@@ -190,8 +191,7 @@ class Connection(asyncio.BufferedProtocol):
 
     async def start_tls(self, context: Any, host: str) -> None:
         """Puts TLS on the connection, inside a tunnel that was just made."""
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LONGEST_HEAD)
-        self._received = False
+        self._response = None
         transport = await self._loop.start_tls(self._transport, self, context, server_hostname=host)
         if transport is None:
             raise httpx.ConnectError("the connection ended before TLS was agreed on")
@@ -199,20 +199,11 @@ class Connection(asyncio.BufferedProtocol):
 
     # Inside.
 
-    async def _send(self, head: h11.Request, body: Content, within: float | None) -> None:
+    async def _send(self, head: bytes, body: Content, within: float | None) -> None:
         transport = self._transport
         self._received = self._sent = False
-        start: bytes | None = None
-        with suppress(h11.LocalProtocolError):
-            start = self._http.send(head) or b""
-            # h11 takes anything that has a length, and only counts it.
-            self._http.send_with_data_passthrough(h11.Data(data=cast("bytes", body)))
-            self._http.send(h11.EndOfMessage())
-        if start is None:
-            # What h11 says of it may quote a header.
-            raise httpx.LocalProtocolError("the request is no valid HTTP")
-        size = len(start)
-        waiting: list[bytes | memoryview] = [start]
+        size = len(head)
+        waiting: list[bytes | memoryview] = [head]
         for part in _slices(body.parts):
             waiting.append(part)
             size += len(part)
@@ -233,27 +224,17 @@ class Connection(asyncio.BufferedProtocol):
             await self._wait(within, httpx.WriteTimeout)
         return not self._received and not self._ended
 
-    def _event(self) -> Any:
-        event: Any = None
-        with suppress(h11.RemoteProtocolError):
-            event = self._http.next_event()
-        if event is None:
-            # What h11 says of it may quote the response, so that it stays out of the chain.
-            if self._ended:
-                raise BrokenOff("the response broke off") from self._lost
+    def _check(self, response: Response) -> None:
+        """Raises if no more of a response will come."""
+        if response.broken:
             raise httpx.RemoteProtocolError("it is no valid HTTP")
-        if event is h11.NEED_DATA:
-            self._unread = 0
-            if self._ended:
-                self._raise_ended()
-        return event
-
-    def _raise_ended(self) -> None:
-        if self._received:
+        if self._ended and self._received:
             raise BrokenOff("the response broke off") from self._lost
-        raise Unanswered("the connection ended before a response came") from self._lost
+        if self._ended:
+            raise Unanswered("the connection ended before a response came") from self._lost
 
     async def _more(self, within: float | None) -> None:
+        self._unread = 0
         self._resume()
         await self._wait(within, httpx.ReadTimeout)
 
@@ -294,18 +275,14 @@ class Connection(asyncio.BufferedProtocol):
             waiter.set_result(None)
 
     def _drain(self) -> None:
-        try:
-            event = self._http.next_event()
-            while isinstance(event, h11.Data):
-                self._drained += len(event.data)
-                event = self._http.next_event()
-        except h11.RemoteProtocolError:
-            self.abort()
+        response = self._response
+        if response is None:
             return
-        if event is not h11.NEED_DATA:
+        self._drained += len(response.take())
+        if response.complete:
             self._stop_draining()
-            self._finish()
-        elif self._ended or self._drained > _DRAINED_AT_MOST:
+            self._finish(response)
+        elif response.broken or self._ended or self._drained > _DRAINED_AT_MOST:
             self.abort()
 
     def _stop_draining(self) -> None:
@@ -313,11 +290,9 @@ class Connection(asyncio.BufferedProtocol):
             self._draining.cancel()
             self._draining = None
 
-    def _finish(self) -> None:
-        http = self._http
-        done = http.our_state is h11.DONE and http.their_state is h11.DONE
-        if done and self._sent and self.alive and not http.trailing_data[0]:
-            http.start_next_cycle()
+    def _finish(self, response: Response) -> None:
+        self._response = None
+        if response.reusable and self._sent and self.alive:
             self._unread = 0
             # Idle, it has to hear when the peer hangs up.
             self._resume()

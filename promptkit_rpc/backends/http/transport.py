@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import cast
 
-import h11
 import httpx
 
 from promptkit_rpc.backends.http.connection import Connection, Content, Pace, Unanswered
 from promptkit_rpc.backends.http.login import Login
+from promptkit_rpc.backends.http.message import head_of
 from promptkit_rpc.backends.http.proxies import Proxy, proxy_for
 from promptkit_rpc.errors import ConfigInvalid
 
@@ -96,7 +96,7 @@ class StackTransport(httpx.AsyncBaseTransport):
     async def _exchange(
         self,
         connection: Connection,
-        head: h11.Request,
+        head: bytes,
         body: Content,
         timeouts: dict[str, float | None],
         request: httpx.Request,
@@ -109,21 +109,16 @@ class StackTransport(httpx.AsyncBaseTransport):
             raise
         pace = cast("Pace | None", request.extensions.get("pace"))
         stream = Body(connection, timeouts.get("read"), pace, self._drop)
-        return httpx.Response(
-            response.status_code, headers=response.headers.raw_items(), stream=stream
-        )
+        return httpx.Response(response.status, headers=response.headers, stream=stream)
 
-    def _head(self, request: httpx.Request) -> h11.Request:
+    def _head(self, request: httpx.Request) -> bytes:
         target = request.url.raw_path
         headers = request.headers.raw
         if self.proxy is not None and self._scheme == "http":
             target = b"http://" + request.url.netloc + target
             if self.proxy.login is not None:
                 headers = [*headers, _authorization(self.proxy.login)]
-        with suppress(h11.LocalProtocolError):
-            return h11.Request(method=request.method, target=target, headers=headers)
-        # What h11 says of it may quote a header.
-        raise httpx.LocalProtocolError("the request is no valid HTTP")
+        return head_of(request.method.encode(), target, headers)
 
     # Connections.
 
@@ -219,10 +214,10 @@ class StackTransport(httpx.AsyncBaseTransport):
         headers = [(b"Host", target)]
         if proxy.login is not None:
             headers.append(_authorization(proxy.login))
-        head = h11.Request(method=b"CONNECT", target=target, headers=headers)
+        head = head_of(b"CONNECT", target, headers)
         response = await connection.request(head, Content([]), timeouts)
-        if not _OK <= response.status_code < _REDIRECTS:
-            raise ProxyRefused(response.status_code)
+        if not _OK <= response.status < _REDIRECTS:
+            raise ProxyRefused(response.status)
 
     async def _tls(self) -> ssl.SSLContext:
         if self._context is None:
