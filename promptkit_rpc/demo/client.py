@@ -26,7 +26,8 @@ class _Pipe:
         self._writer = writer
         self._parts: list[bytes] = []
 
-    def send(self, body: bytes) -> None:
+    def send(self, body: bytes, *, last: bool = False) -> None:
+        del last
         if not self._parts:
             asyncio.get_running_loop().call_soon(self._flush)
         self._parts += (header(len(body)), body)
