@@ -199,7 +199,11 @@ class Peer:
     def _error(self, what: str, raised: Exception) -> RpcError:
         if not isinstance(raised, RpcError | ConnectionLost | PromptKitError):
             _report(what, raised)
-        return self._to_error(raised)
+        try:
+            return self._to_error(raised)
+        except Exception as failed:  # noqa: BLE001 - whatever it is, the request is answered
+            _report(what, failed)
+            return to_error(failed)
 
     def _notified(self, notification: Notification) -> None:
         method = notification.method

@@ -9,6 +9,7 @@ from promptkit_rpc.errors import GenerationFailed, Kind, PromptKitError
 from promptkit_rpc.rpc.codec import unstructure
 from promptkit_rpc.rpc.convert.values import location_to
 from promptkit_rpc.rpc.faults import Fault
+from promptkit_rpc.rpc.protocol.base import MAX_INTEGER
 from promptkit_rpc.rpc.protocol.failure import Cause, ErrorData, InvalidField
 from promptkit_rpc.secret import Redactor
 
@@ -42,7 +43,7 @@ def _data(error: PromptKitError, redactor: Redactor) -> ErrorData:
         reason=error.reason,
         origin=error.origin,
         http_status=error.http_status,
-        retry_after_ms=None if wait is None else ceil(wait * 1000),
+        retry_after_ms=None if wait is None else ceil(min(wait * 1000, MAX_INTEGER)),
         attempts=error.attempts,
     )
 

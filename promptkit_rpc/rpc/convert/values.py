@@ -12,6 +12,7 @@ from promptkit_rpc.jsontext import Json
 from promptkit_rpc.output.contract import Contract
 from promptkit_rpc.rpc.codec import unstructure
 from promptkit_rpc.rpc.protocol import message as wire
+from promptkit_rpc.rpc.protocol.base import MAX_INTEGER
 from promptkit_rpc.rpc.protocol.usage import TokenTotal
 from promptkit_rpc.rpc.protocol.usage import Usage as WireUsage
 from promptkit_rpc.usage import TokenCounts, Total, Usage
@@ -103,6 +104,8 @@ def counts_to(counts: TokenCounts) -> WireUsage:
 
 
 def _total(total: Total) -> TokenTotal:
+    if total.value is not None and total.value > MAX_INTEGER:
+        return TokenTotal(None, complete=False)  # no reader could be sure to keep it
     return TokenTotal(total.value, total.complete)
 
 
@@ -122,5 +125,5 @@ def json_to(value: Json | None) -> Any:
 
 
 def milliseconds(seconds: float) -> int:
-    """Whole milliseconds."""
-    return round(seconds * 1000)
+    """Whole milliseconds, as many as the wire can say."""
+    return round(min(seconds * 1000, MAX_INTEGER))
