@@ -34,6 +34,8 @@ _LOOKS_LIKE_A_VARIABLE = re.compile(r"[A-Z]+(_[A-Z]+)+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_TEXT = re.compile(r"[ -~\t]*")
+_KEYS = ("apikey", "key", "token", "secret", "password")
+_INSTEAD: dict[str, str] = dict.fromkeys(_KEYS, "use `credential: {env: NAME}`")
 _OURS = frozenset(("content-length", "transfer-encoding", "connection"))
 
 
@@ -65,7 +67,7 @@ def parse_backend(
     )
     if kind in NETWORKED:
         fields.need("baseUrl")
-    fields.finish()
+    fields.finish(_INSTEAD)
     return settings
 
 

@@ -5,8 +5,9 @@ Types are strict: `true` is no number, `5` is no text. A key with nothing after 
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TypeVar
 
 from promptkit_rpc.definitions.problem import Problems, Span
@@ -261,12 +262,14 @@ class Fields:
             return None
         return template
 
-    def finish(self, also: Iterable[str] = ()) -> None:
-        """Reports every key that nobody asked for."""
-        known = [*self._asked, *also]
+    def finish(self, instead: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Reports every key that nobody asked for; `instead` says what to write for some."""
+        known = self._asked
         for key, entry in self._entries.items():
             if key not in known and not FREE.fullmatch(key):
-                message = f"{key!r} is not a key here{suggestion(key, known)}"
+                other = instead.get(_squeezed(key))
+                hint = suggestion(key, known) if other is None else f"; {other}"
+                message = f"{key!r} is not a key here{hint}"
                 path = (*self.path, key)
                 self.problems.add(entry.key_span, message, code="unknownKey", path=path)
 

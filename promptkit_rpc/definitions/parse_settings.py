@@ -22,6 +22,7 @@ from promptkit_rpc.errors import Location
 from promptkit_rpc.generation import Parameters
 
 VERSION = 1
+_EMPTY = "the file is empty; write `version: 1`, or delete it"
 
 Parsed = tuple[Settings | None, tuple[Problem, ...]]
 
@@ -52,7 +53,7 @@ def parse_settings(node: Node | None, *, file: str, beside: Beside) -> Parsed:
     """
     problems = Problems(file)
     if node is None:
-        problems.add(Span(1, 1, 1, 2), "the file is empty; it needs `version: 1`", code="empty")
+        problems.add(Span(1, 1, 1, 2), _EMPTY, code="empty")
         return None, problems.all()
     fields = Fields.of(node, problems, (), "the settings")
     if fields is None:

@@ -50,14 +50,13 @@ async def render_prompt(
 
 
 def _variables(prompt: PromptDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
-    fault: str | None = None
+    filled, fault = with_defaults(prompt.variables, given)
     if RESERVED in given:
-        fault = f"the variable {RESERVED!r} stands for the prompt's inputs; take another name"
-    filled, wrong = with_defaults(prompt.variables, given)
-    fault = fault or wrong
+        words = f"the variable {RESERVED!r} stands for the prompt's inputs; take another name"
+        fault = words, prompt.location
     if fault is not None:
-        message = f"{prompt.location.file}: {fault}"
-        raise TemplateFailed(message, location=prompt.location)
+        words, location = fault
+        raise TemplateFailed(f"{location}: {words}", location=location)
     return filled
 
 

@@ -45,6 +45,9 @@ def read_bytes(file: str, data: bytes) -> Result:
         good = data[: error.start].decode(encoding, "ignore")
         line, column = _end_of(good.removeprefix("\ufeff"))
         return None, (_at(file, line, column, f"the file is not {encoding.upper()}", "encoding"),)
+    if encoding == "utf-8" and (data[:1] == b"\0") is not (data[1:2] == b"\0"):
+        message = "the file is not UTF-8 but seems to be UTF-16; save it as UTF-8"
+        return None, (_at(file, 1, 1, message, "encoding"),)
     return read_text(file, text)
 
 
@@ -290,6 +293,8 @@ def _at(file: str, line: int, column: int, message: str, code: str) -> Problem:
 def _syntax(file: str, text: str, error: Exception) -> Problem:
     """The parser's error, in words that say what to do where the cause is a common one."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if _is_unclosed(error) and (start := getattr(error, "context_mark", None)):
+        return _at(file, start.line + 1, start.column + 1, "this quote is not closed", "syntax")
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     lines = re.split("\r\n|\r|\n", text)
     if line > len(lines):
@@ -309,6 +314,11 @@ def _syntax(file: str, text: str, error: Exception) -> Problem:
     else:
         message = _parser_words(error)
     return _at(file, line, column, message, "syntax")
+
+
+def _is_unclosed(error: Exception) -> bool:
+    scalar = "quoted scalar" in (getattr(error, "context", None) or "")
+    return scalar and "end of stream" in (getattr(error, "problem", None) or "")
 
 
 def _bare_template_above(lines: list[str], line: int) -> bool:

@@ -37,7 +37,9 @@ def parse_variables(fields: Fields) -> tuple[VariableDefinition, ...]:
         path = (*fields.path, "variables", name)
         if not name.isidentifier() or name == RESERVED:
             message = f"{name!r} cannot be a variable's name"
-            message += ", it stands for the inputs" if name == RESERVED else ""
+            message += (
+                ", it stands for the inputs" if name == RESERVED else "; letters, digits and _ only"
+            )
             fields.problems.add(entry.key_span, message, code="name", path=path)
             continue
         if isinstance(node, ScalarNode) and node.value is None:
@@ -113,21 +115,25 @@ def _is(kind: str, value: Any) -> bool:
     return isinstance(value, _TYPES[kind][0])
 
 
+Fault = tuple[str, Location]
+"""What is wrong with a value, and where its variable is declared."""
+
+
 def with_defaults(
     variables: Sequence[VariableDefinition], given: Mapping[str, Any]
-) -> tuple[dict[str, Any], str | None]:
+) -> tuple[dict[str, Any], Fault | None]:
     """The given values and the defaults of what was left out, and the first fault if any."""
     filled = dict(given)
     for variable in variables:
         if variable.name in given:
             faults = faults_of(variable, given[variable.name])
             if faults:
-                return filled, f"the variable {variable.name!r} {faults[0]}"
+                return filled, (f"the variable {variable.name!r} {faults[0]}", variable.location)
         elif variable.default is not None:
             filled[variable.name] = variable.default.value()
         else:
-            hint = _hint(variable)
-            return filled, f"the variable {variable.name!r} is not set; give it {hint}"
+            words = f"the variable {variable.name!r} is not set; give it {_hint(variable)}"
+            return filled, (words, variable.location)
     return filled, None
 
 

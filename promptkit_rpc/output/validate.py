@@ -9,7 +9,7 @@ those of ECMA 262 (`\d` is 0-9, `$` the very end, `\Z` an error); `multipleOf` c
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -37,6 +37,9 @@ _BACKTRACKED_HERE = 4 << 10
 _BACKTRACKS_HERE, _BACKTRACKS_OF_VALUES = 10_000, 1_000_000
 _BACKTRACKS = 100_000_000  # some seconds for one text
 _HIDING = re.compile(rb'"(?:if|anyOf|oneOf|contains|unevaluated\w+)"')
+
+_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+_SHOWN = 100
 
 _WORKER = "promptkit_rpc.output.worker"
 _STOPPED = {
@@ -223,6 +226,19 @@ def _is_heavy(schema: Json, value: Any) -> bool:
         return False
 
 
+def _no_type(value: Any) -> str | None:
+    """What to say of a `type` that JSON Schema does not have."""
+    from difflib import get_close_matches
+
+    names = cast("list[Any]", value) if isinstance(value, list) else [value]
+    name = next((name for name in names if isinstance(name, str) and name not in _TYPES), None)
+    if name is None:
+        return None
+    close = get_close_matches(name[:_SHOWN].lower(), _TYPES, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; there are: {', '.join(_TYPES)}"
+    return f"{name[:_SHOWN]!r} is no type of JSON Schema{hint}"
+
+
 @lru_cache(maxsize=64)
 def _compiled(schema: Json, backtracks: int) -> Compiled | str:
     """The schema ready for use, or what is wrong with it; `backtracks` bound each match."""
@@ -251,6 +267,10 @@ def _compiled(schema: Json, backtracks: int) -> Compiled | str:
         fancy = compiled(jsonschema_rs.FancyRegexOptions(backtrack_limit=backtracks))
         return Compiled(fancy, backtracks=True, hides=_HIDING.search(schema.text) is not None)
     except jsonschema_rs.ValidationError as error:
-        return f"{short(error.message)} (at {pointer(error.instance_path) or 'its root'})"
+        is_type = error.instance_path[-1:] == ["type"]
+        if is_type and not isinstance(error.kind, jsonschema_rs.ValidationErrorKind.AnyOf):
+            is_type = False  # a property of that name
+        words = _no_type(error.instance) if is_type else None
+        return f"{words or short(error.message)} (at {pointer(error.instance_path) or 'its root'})"
     except ValueError as error:
         return f"it cannot be used: {error}"

@@ -9,7 +9,7 @@ import pytest
 from promptkit_rpc.conversation.message import Message, Role
 from promptkit_rpc.definitions.catalog import Workspace
 from promptkit_rpc.definitions.render import Rendered, render_prompt
-from promptkit_rpc.errors import TemplateFailed
+from promptkit_rpc.errors import Location, TemplateFailed
 from promptkit_rpc.jsontext import Json
 from tests.support import workspace as files
 
@@ -81,8 +81,10 @@ async def test_values_are_checked_before_anything_is_rendered(ws: files.Workspac
     ws.prompt("p", "{{ nope }}", variables={"n": {"type": "integer"}})
     with pytest.raises(TemplateFailed) as caught:
         await rendered(ws, n="5")
-    assert caught.value.message == "prompts/p.prompt.yaml: the variable 'n' must be an integer"
-    assert caught.value.location is not None
+    assert caught.value.message == (
+        "prompts/p.prompt.yaml:1:16: the variable 'n' must be an integer"
+    )
+    assert caught.value.location == Location("prompts/p.prompt.yaml", 1, 16)
     with pytest.raises(TemplateFailed, match="the variable 'n' is not set; give it an integer"):
         await rendered(ws)
 

@@ -120,6 +120,10 @@ def backend(text: str, kind: str = "openai") -> tuple[bool, list[str]]:
     ("written", "words"),
     [
         (
+            "apiKey: some-key",
+            "'apiKey' is not a key here; use `credential: {env: NAME}`",
+        ),
+        (
             "credential: ${OPENAI_API_KEY}",
             "${OPENAI_API_KEY} is not expanded; write `credential: {env: OPENAI_API_KEY}`",
         ),
@@ -302,7 +306,7 @@ def test_what_parameters_may_not_say(written: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "1:1: the file is empty; it needs `version: 1`"),
+        ("", "1:1: the file is empty; write `version: 1`, or delete it"),
         ("5", "1:1: the settings must be a mapping, not a number"),
         ("version: 2", "1:10: this is version 2; only version 1 can be read"),
         ("version: '1'", "1:10: 'version' must be an integer; this is text"),

@@ -163,6 +163,9 @@ def test_what_is_no_text_is_a_problem_with_its_place() -> None:
     assert problems_of(b"\xff\xfe\x00\x00a\x00\x00\x00") == [
         "f.yaml:1:1: the file is UTF-32; save it as UTF-8"
     ]
+    for text in ("a: b".encode("utf-16-le"), "a: b".encode("utf-16-be")):
+        (problem,) = problems_of(text)
+        assert problem.startswith("f.yaml:1:1: the file is not UTF-8")
     assert problems_of("a: é\x00") == ["f.yaml:1:5: the character U+0000 is not allowed"]
     assert problems_of("a: \ud800") == ["f.yaml:1:4: the character U+D800 is not allowed"]
 
@@ -241,9 +244,8 @@ def test_nodes_know_their_span_and_where_a_block_begins() -> None:
 
 
 def test_broken_syntax_is_a_problem_inside_the_text() -> None:
-    assert problems_of("a: 'x") == [
-        "f.yaml:1:6: not YAML: while scanning a quoted scalar, found unexpected end of stream"
-    ]
+    assert problems_of("a: 'x") == ["f.yaml:1:4: this quote is not closed"]
+    assert problems_of('a: 1\nb: "x\nc: 2\n') == ["f.yaml:2:4: this quote is not closed"]
     assert problems_of("a: [1")[0].startswith("f.yaml:1:6: not YAML:")
 
 

@@ -11,7 +11,8 @@ ONE = "messages: [{role: user, content: hi}]\n"
 
 
 def filled(declared: str, **given: Any) -> tuple[dict[str, Any], str | None]:
-    return with_defaults(good_prompt(f"variables: {declared}\n{ONE}").variables, given)
+    values, fault = with_defaults(good_prompt(f"variables: {declared}\n{ONE}").variables, given)
+    return values, None if fault is None else fault[0]
 
 
 Case = tuple[str, list[Any], list[Any], str]
@@ -76,10 +77,10 @@ def test_variables_that_are_not_declared_are_accepted() -> None:
     ("declared", "problem"),
     [
         ("[a]", "1:12: 'variables' must be a mapping of names; this is a list"),
-        ("{a b: {}}", "1:13: 'a b' cannot be a variable's name"),
+        ("{a b: {}}", "1:13: 'a b' cannot be a variable's name; letters, digits and _ only"),
         ("{inputs: {}}", "1:13: 'inputs' cannot be a variable's name, it stands for the inputs"),
         ("{a: string}", "1:16: the variable 'a' must be a mapping, not text"),
-        ("{a: {type: strng}}", "1:16: "),
+        ("{a: {type: strng}}", "1:16: 'strng' is no type of JSON Schema; did you mean 'string'?"),
         ("{a: {type: integer, minimum: x}}", "1:16: "),
         ("{a: {type: integer, default: x}}", "1:41: the default must be an integer"),
         ("{a: {minimum: 2, default: 1}}", "1:38: the default does not fit: "),

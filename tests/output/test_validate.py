@@ -281,7 +281,10 @@ def test_a_schema_that_compiles_has_no_problem(schema: Any) -> None:
     [
         ([], '[] is not of types "boolean", "object" (at its root)'),
         (5, '5 is not of types "boolean", "object" (at its root)'),
-        ({"properties": {"a": {"type": "int"}}}, "(at /properties/a/type)"),
+        ({"properties": {"a": {"type": "int"}}}, "did you mean 'integer'? (at /properties/a/type)"),
+        ({"type": ["string", "nul"]}, "'nul' is no type of JSON Schema; did you mean 'null'?"),
+        ({"type": "x"}, "'x' is no type of JSON Schema; there are: string, integer, number"),
+        ({"properties": {"type": "x"}}, '"x" is not of types "boolean", "object"'),
         ({"minLength": -1}, "(at /minLength)"),
         ({"required": ["a", "a"]}, "(at /required)"),
         ({"multipleOf": 0}, "(at /multipleOf)"),
