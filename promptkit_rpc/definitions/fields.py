@@ -24,6 +24,9 @@ from promptkit_rpc.definitions.tree import (
 from promptkit_rpc.errors import Location
 from promptkit_rpc.jsontext import Json, JsonError
 
+MOST = 2**53 - 1
+"""The largest count: beyond it a JSON reader need not keep an integer as it is."""
+
 _LISTED = 10
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -109,10 +112,12 @@ class Fields:
         return None
 
     def integer(self, key: str, least: int | None = None, most: int | None = None) -> int | None:
-        """An integer within bounds, both included."""
+        """An integer within bounds, both included; a count has one above, too."""
         node = self.take(key)
         if node is None:
             return None
+        if least is not None and most is None:
+            most = MOST
         if isinstance(node, ScalarNode) and type(node.value) is int:
             return self._bounded(key, node.value, least, most)
         self._type(key, node, "an integer")
@@ -134,7 +139,7 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self._type(key, node, "a number")
             return None
-        if isinstance(value, float) and not math.isfinite(value):
+        if not _is_finite(value):
             self.wrong(key, f"{key!r} must be a finite number")
             return None
         if positive and value <= 0:
@@ -320,6 +325,13 @@ def listing(known: Sequence[str]) -> str:
         return "there are none yet"
     more = len(known) - _LISTED
     return f"there are: {', '.join(known[:_LISTED])}" + (f" and {more} more" if more > 0 else "")
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def _squeezed(word: str) -> str:

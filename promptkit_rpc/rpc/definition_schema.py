@@ -9,6 +9,7 @@ from typing import Any
 
 from promptkit_rpc.conversation.message import Role
 from promptkit_rpc.definitions.endpoints import NETWORKED
+from promptkit_rpc.definitions.fields import MOST
 from promptkit_rpc.definitions.replies import FaultKind
 from promptkit_rpc.definitions.settings import BackendKind, Structured
 from promptkit_rpc.generation import FinishReason
@@ -36,7 +37,10 @@ def prompt_schema() -> Json:
                 _mapping(
                     "An input.",
                     ["file"],
-                    file=_template("Template of its path, below one of the inputs folders."),
+                    file=_template(
+                        "Path template, relative to the workspace,"
+                        " inside one of the folders of `inputs`."
+                    ),
                 ),
                 pattern=_IDENTIFIER,
             ),
@@ -304,7 +308,7 @@ def _list(doc: str, items: Json) -> Json:
 
 
 def _integer(doc: str, least: int) -> Json:
-    return {"type": "integer", "minimum": least, "description": doc}
+    return {"type": "integer", "minimum": least, "maximum": MOST, "description": doc}
 
 
 def _number(doc: str, least: int) -> Json:

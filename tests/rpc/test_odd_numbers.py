@@ -70,3 +70,28 @@ async def test_limits_of_any_size_in_a_file_can_be_inspected(tmp_path: Path) -> 
         await client.status(lambda status: status["runs"]["active"])
         client.cancel("t")
         assert (await client.refused_by(running)).code == -32800
+
+
+@pytest.mark.parametrize("number", [2**53, 10**400])
+async def test_a_number_in_a_file_that_the_wire_cannot_say_is_a_problem(
+    tmp_path: Path, number: int
+) -> None:
+    """SEC-4: of every count; of times only those that no clock can reach."""
+    workspace = Workspace(tmp_path).settings(
+        backends={
+            "counts": {"kind": "scripted", "capacity": number, "permits": number, "queue": number},
+            "tries": {"kind": "scripted", "retry": {"attempts": number}},
+            "times": {"kind": "scripted", "timeouts": {"total": number}},
+        },
+        profiles={"p": {"backend": "times", "model": "m", "parameters": {"maxTokens": number}}},
+    )
+    workspace.prompt("ask", "x", output={"format": "json", "repairs": number})
+    async with attached(workspace.root) as client:
+        problems = (await client.request("promptkit/engine/reload"))["problems"]
+        wrong = {problem["message"].partition(" ")[0] for problem in problems}
+        counts = {"'capacity'", "'permits'", "'queue'", "'attempts'", "'maxTokens'", "'repairs'"}
+        assert wrong == counts | ({"'total'"} if number > 2**53 else set())
+        for name in ("counts", "tries", "times"):
+            await client.answered("promptkit/backend/inspect", {"backend": name})
+        await client.answered("promptkit/profile/inspect", {"profile": "p"})
+        await client.answered("promptkit/prompt/inspect", {"promptId": "ask"})
