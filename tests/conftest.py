@@ -1,5 +1,6 @@
-"""Fixtures that several folders use."""
+"""Fixtures and hooks that several folders use."""
 
 from tests.support.engine import engine
+from tests.support.figures import pytest_terminal_summary
 
-__all__ = ["engine"]
+__all__ = ["engine", "pytest_terminal_summary"]

@@ -12,9 +12,9 @@ from unittest.mock import ANY
 
 import pytest
 
-from tests.load.figures import tell
 from tests.load.states import FEW, STATES, Left, brought
 from tests.support.daemon import BOUND, RpcError
+from tests.support.figures import tell
 from tests.support.frames import frame
 from tests.support.wrapped import Wrapped
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.load.figures import megabytes, tell
 from tests.support.daemon import Daemon, Outgoing, RpcError
+from tests.support.figures import megabytes, tell
 from tests.support.probe import PROBED
 from tests.support.provider import (
     End,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.load.figures import megabytes, tell
+from tests.support.figures import megabytes, tell
 from tests.support.frames import frame
 from tests.support.probe import PROBED, resident
 from tests.support.process import BOUND, RawDaemon

@@ -145,7 +145,7 @@ class Provider:
         self.connections += 1
         try:
             await self._talk(reader, writer, number)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, OSError):
             self.hangups += 1
             self._changed.set()
         except asyncio.CancelledError:
