@@ -52,11 +52,7 @@ def spliced(
 
 def listed(head: list[bytes], fragments: Iterable[bytes], tail: list[bytes]) -> list[bytes]:
     """The parts of a body, its non-empty fragments separated by commas; nothing is joined here."""
-    parts = list(head)
-    start = len(parts)
-    for fragment in fragments:
-        if fragment:
-            parts += (fragment, b",")
-    if len(parts) > start:
-        del parts[-1]
-    return parts + tail
+    told = [fragment for fragment in fragments if fragment]
+    between = [b","] * (2 * len(told) - 1)
+    between[::2] = told
+    return [*head, *between, *tail]

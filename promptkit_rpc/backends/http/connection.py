@@ -18,6 +18,9 @@ _SLICE = 128 * 1024
 """Bytes that are handed to the socket at once: small parts are joined, large ones cut, so that no
 more than this is copied when the socket is full, and nothing as long as a history ever is."""
 
+_TOGETHER = 32
+"""Parts that are joined without a look at each, if they make no slice."""
+
 _UNREAD = 256 * 1024
 _DRAIN = 2.0
 _DRAINED_AT_MOST = 64 * 1024
@@ -47,6 +50,31 @@ class Content(httpx.AsyncByteStream):
         """The parts, for whoever knows only httpx's streams."""
         for part in self.parts:
             yield part
+
+    def pieces(self, head: bytes) -> Iterator[bytes | memoryview]:
+        """What a socket is handed: the head, small parts joined, large ones cut."""
+        waiting: list[bytes | memoryview] = [head]
+        size = len(head)
+        for start in range(0, len(self.parts), _TOGETHER):
+            some = self.parts[start : start + _TOGETHER]
+            # Most parts are small, and a history has many: then none is looked at by itself.
+            small = sum(map(len, some)) < _SLICE
+            for group in [some] if small else [[part] for part in some]:
+                waiting += group
+                size += sum(map(len, group))
+                if size >= _SLICE:
+                    yield from _cut(waiting)
+                    waiting, size = [], 0
+        if size:
+            yield b"".join(waiting)
+
+
+def _cut(parts: list[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """Parts that are enough for a slice, the last of which may be long."""
+    view = memoryview(parts.pop())
+    yield b"".join((*parts, view[:_SLICE]))
+    for start in range(_SLICE, len(view), _SLICE):
+        yield view[start : start + _SLICE]
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -202,20 +230,10 @@ class Connection(asyncio.BufferedProtocol):
     async def _send(self, head: bytes, body: Content, within: float | None) -> None:
         transport = self._transport
         self._received = self._sent = False
-        size = len(head)
-        waiting: list[bytes | memoryview] = [head]
-        for part in _slices(body.parts):
-            waiting.append(part)
-            size += len(part)
-            if size >= _SLICE:
-                if not await self._writable(within):
-                    return
-                transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
-                waiting, size = [], 0
-        if waiting:
+        for piece in body.pieces(head):
             if not await self._writable(within):
                 return
-            transport.write(b"".join(waiting))
+            transport.write(piece)
         self._sent = True
 
     async def _writable(self, within: float | None) -> bool:
@@ -300,13 +318,3 @@ class Connection(asyncio.BufferedProtocol):
             self._release(self)
         else:
             self.abort()
-
-
-def _slices(parts: Sequence[bytes]) -> Iterator[bytes | memoryview]:
-    for part in parts:
-        if len(part) <= _SLICE:
-            yield part
-        else:
-            view = memoryview(part)
-            for at in range(0, len(view), _SLICE):
-                yield view[at : at + _SLICE]
