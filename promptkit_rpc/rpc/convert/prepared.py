@@ -1,13 +1,21 @@
 """What a preparation answers, for the wire."""
 
+from typing import Any
+
+from msgspec import Raw
+
 from promptkit_rpc.execution.prepare import Plan
-from promptkit_rpc.rpc.convert.values import contract_to, message_to, parameters_to
+from promptkit_rpc.rpc.codec import unstructure
+from promptkit_rpc.rpc.convert.values import contract_to, parameters_to
 from promptkit_rpc.rpc.protocol import prepared
 
 
-def prepared_details(plan: Plan) -> prepared.PreparedDetails:
-    """What a plan will send; of its credential only the source."""
-    return prepared.PreparedDetails(
+def prepared_details(plan: Plan, messages: Raw) -> dict[str, Any]:
+    """What a plan will send, as `PreparedDetails`; its messages are encoded already.
+
+    Of its credential only the source is told.
+    """
+    told = prepared.PreparedDetails(
         prompt_id=plan.prompt_id,
         profile=plan.profile,
         backend=plan.backend,
@@ -15,8 +23,9 @@ def prepared_details(plan: Plan) -> prepared.PreparedDetails:
         parameters=parameters_to(plan.parameters),
         session_id=plan.session_id,
         output=contract_to(plan.contract),
-        messages=tuple([message_to(message) for message in plan.history]),
+        messages=(),
         parent_run_id=plan.parent_run_id,
         capture=plan.capture,
         credential_source=plan.credential_source,
     )
+    return unstructure(told) | {"messages": messages}

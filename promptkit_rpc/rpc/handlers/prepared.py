@@ -1,38 +1,56 @@
 """`promptkit/prepare` and `promptkit/prepared/*`."""
 
+import asyncio
+from typing import Any
+
+from promptkit_rpc.execution.prepare import Prepared
 from promptkit_rpc.rpc.convert.prepared import prepared_details
+from promptkit_rpc.rpc.convert.values import array, encoded
 from promptkit_rpc.rpc.handles import Plan
 from promptkit_rpc.rpc.peer import Call
-from promptkit_rpc.rpc.protocol.prepared import (
-    ExecuteParams,
-    PreparedDetails,
-    PreparedParams,
-    PrepareResult,
-)
+from promptkit_rpc.rpc.protocol.prepared import ExecuteParams, PreparedParams
 from promptkit_rpc.rpc.protocol.run import RunParams, RunResult
 from promptkit_rpc.rpc.state import State
 
+_STRIDE = 1 << 18
+"""After so many bytes encoded, others get their turn."""
 
-async def prepare(state: State, params: RunParams, call: Call) -> PrepareResult:
-    """Resolves and renders; the request's tokens are kept for the execution."""
+
+async def prepare(state: State, params: RunParams, call: Call) -> dict[str, Any]:
+    """Resolves and renders, and answers a `PrepareResult`.
+
+    The request's tokens are kept for the execution.
+    """
     engine = state.engines.get(params.engine_id)
     request = state.request(params)
     with state.progress(params.work_done_token, f"preparing {params.prompt_id}"):
         prepared = await engine.prepare(request, call.signal)
+    details = await _details(prepared)
     plan = Plan(
         prepared=prepared,
         engine=engine,
         observe=params.observe,
         partial_result_token=params.partial_result_token,
     )
-    return PrepareResult(
-        prepared_id=state.prepared.hold(plan), details=prepared_details(prepared.plan)
-    )
+    return {"preparedId": state.prepared.hold(plan), "details": details}
 
 
-def details(state: State, params: PreparedParams, _: Call) -> PreparedDetails:
-    """What it will send."""
-    return prepared_details(state.prepared.get(params.prepared_id).prepared.plan)
+async def details(state: State, params: PreparedParams, _: Call) -> dict[str, Any]:
+    """What it will send, as `PreparedDetails`."""
+    return await _details(state.prepared.get(params.prepared_id).prepared)
+
+
+async def _details(prepared: Prepared) -> dict[str, Any]:
+    plan = prepared.plan
+    parts: list[bytes] = []
+    size = 0
+    for segment in plan.history.segments():
+        parts.append(encoded(segment.added))
+        size += len(parts[-1])
+        if size > _STRIDE:
+            size = 0
+            await asyncio.sleep(0)
+    return prepared_details(plan, array(parts))
 
 
 async def execute(state: State, params: ExecuteParams, call: Call) -> RunResult:
