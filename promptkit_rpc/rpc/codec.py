@@ -14,7 +14,7 @@ from cattrs import Converter, override
 from cattrs.errors import ForbiddenExtraKeysError
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
-from promptkit_rpc.rpc.protocol.base import Bounds, Either, Opaque, Tag, wire_name
+from promptkit_rpc.rpc.protocol.base import Bounds, Either, Opaque, Range, Tag, wire_name
 
 Hook = Callable[[Any, Any], Any]
 Sent = Callable[[Any], Any]
@@ -172,6 +172,19 @@ def _bounded(bounds: Bounds) -> Hook:
     return hook
 
 
+def _within(limits: Range) -> Hook:
+    low, high = limits.minimum, limits.maximum
+
+    def hook(value: Any, _: Any) -> float | int:
+        if _number(value, None) < low:
+            raise Mismatch(f"must be at least {low}")
+        if high is not None and value > high:
+            raise Mismatch(f"must be at most {high}")
+        return value
+
+    return hook
+
+
 def _either(wire_type: Any) -> Hook:
     kinds = frozenset(get_origin(member) or member for member in get_args(wire_type))
     what = " or ".join(name for kind, name in _JSON_TYPES.items() if kind in kinds)
@@ -232,8 +245,8 @@ def _annotated(wire_type: Any) -> Hook:
     plain, *marks = get_args(wire_type)
     for mark in marks:
         match mark:
-            case Bounds():
-                return _bounded(mark)
+            case Bounds() | Range():
+                return _bounded(mark) if isinstance(mark, Bounds) else _within(mark)
             case Either():
                 return _either(plain)
             case Tag():

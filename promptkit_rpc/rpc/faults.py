@@ -17,7 +17,15 @@ from promptkit_rpc.rpc.codec import (
     structure,
     tagged_members,
 )
-from promptkit_rpc.rpc.protocol.base import Bounds, Either, JsonObject, Opaque, Tag, wire_name
+from promptkit_rpc.rpc.protocol.base import (
+    Bounds,
+    Either,
+    JsonObject,
+    Opaque,
+    Range,
+    Tag,
+    wire_name,
+)
 
 MAX_FAULTS = 20
 """How many faults are told of one value."""
@@ -50,7 +58,7 @@ def _invalid(value: Any, wire_type: Any, path: str) -> Iterator[Fault]:
     plain, tag = wire_type, None
     while get_origin(plain) is Annotated:
         marks = get_args(plain)[1:]
-        if any(isinstance(mark, Bounds | Either | Opaque) for mark in marks):
+        if any(isinstance(mark, Bounds | Range | Either | Opaque) for mark in marks):
             break
         tag = next((mark.field for mark in marks if isinstance(mark, Tag)), tag)
         plain = get_args(plain)[0]

@@ -16,10 +16,11 @@ from promptkit_rpc.errors import (
     GroupNotFound,
     PreparedClaimed,
     PreparedNotFound,
-    RequestInvalid,
 )
 from promptkit_rpc.execution.prepare import Prepared
 from promptkit_rpc.groups import Group
+from promptkit_rpc.rpc.errors import invalid_params
+from promptkit_rpc.rpc.faults import Fault
 from promptkit_rpc.rpc.protocol.base import Token
 
 
@@ -205,11 +206,11 @@ class Names:
         """A name for as long as the block lasts.
 
         Raises:
-            RequestInvalid: another one uses it now.
+            RpcError: another one uses it now.
         """
         used = self._new() if name is None else name
         if used in self._used:
-            raise RequestInvalid(f"params.{self._noun}Id: {_shown(used)} is in use")
+            raise invalid_params((Fault(f"params.{self._noun}Id", "is in use; take another"),))
         self._used.add(used)
         try:
             yield used

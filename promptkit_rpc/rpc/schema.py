@@ -14,7 +14,7 @@ import attrs
 from promptkit_rpc.rpc.capabilities import PROTOCOL_VERSIONS
 from promptkit_rpc.rpc.codec import is_array, is_enum, is_optional, is_union, present
 from promptkit_rpc.rpc.definition_schema import prompt_schema, settings_schema
-from promptkit_rpc.rpc.protocol.base import Bounds, Doc, Either, Opaque, Tag, wire_name
+from promptkit_rpc.rpc.protocol.base import Bounds, Doc, Either, Opaque, Range, Tag, wire_name
 from promptkit_rpc.rpc.protocol.failure import ErrorData
 from promptkit_rpc.rpc.protocol.host import GenerateFailure
 from promptkit_rpc.rpc.protocol.lifecycle import InitializeOptions, ServerCapabilities
@@ -230,6 +230,9 @@ class _Definitions:
         bounds, tag = _mark(wire_type, Bounds), _mark(wire_type, Tag)
         if bounds is not None:
             return {"type": "integer", "minimum": bounds.minimum, "maximum": bounds.maximum}
+        if (limits := _mark(wire_type, Range)) is not None:
+            most = {} if limits.maximum is None else {"maximum": limits.maximum}
+            return {"type": "number", "minimum": limits.minimum, **most}
         if _mark(wire_type, Either) is not None:
             return {"type": [_SIMPLE[get_origin(kind) or kind] for kind in get_args(plain)]}
         if _mark(wire_type, Opaque) is not None:

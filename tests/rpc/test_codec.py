@@ -137,6 +137,14 @@ def test_what_is_none_is_left_out_and_what_is_unknown_is_null() -> None:
         ),
         ({"promptId": "p", "timeoutMs": 0}, "params.timeoutMs: must be at least 1"),
         (
+            {"promptId": "p", "parameters": {"topP": 2}},
+            "params.parameters.topP: must be at most 1",
+        ),
+        (
+            {"promptId": "p", "parameters": {"temperature": -1}},
+            "params.parameters.temperature: must be at least 0",
+        ),
+        (
             {"promptId": "p", "timeoutMs": 10**400},
             f"params.timeoutMs: must be at most {MAX_INTEGER}",
         ),

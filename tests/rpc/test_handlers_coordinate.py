@@ -302,6 +302,8 @@ async def test_a_name_is_used_by_one_coordination_at_a_time(tmp_path: Path) -> N
         async def again(_params: Any, _: Call) -> Any:
             error = await client.refused("promptkit/coordinate", params)
             assert (error.code, error.data["kind"]) == (-32602, "requestInvalid")
+            (field,) = error.data["invalid"]
+            assert field == {"path": "params.coordinationId", "message": "is in use; take another"}
             return STOP
 
         client.on(NEXT, again)

@@ -11,8 +11,8 @@ from promptkit_rpc.errors import (
     ExchangeNotFound,
     GroupNotFound,
     PreparedNotFound,
-    RequestInvalid,
 )
+from promptkit_rpc.rpc.codes import RpcError
 from promptkit_rpc.rpc.handles import Exchanges, Groups, Names, PreparedRuns
 
 
@@ -114,7 +114,7 @@ def test_a_group_is_chosen_once_and_an_unknown_one_refused() -> None:
 def test_a_name_is_used_by_one_at_a_time() -> None:
     names = Names("coordination")
     with names.use("mine"):
-        with pytest.raises(RequestInvalid, match="coordinationId"), names.use("mine"):
+        with pytest.raises(RpcError, match="coordinationId"), names.use("mine"):
             pass
         with names.use("coordination-1"), names.use(None) as made_up:
             assert made_up == "coordination-2"

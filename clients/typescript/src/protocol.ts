@@ -157,7 +157,7 @@ export interface ContinueAction {
 export interface CoordinateParams {
   /** Anything; it is not read. */
   _meta?: unknown;
-  /** Run id of the held exchange to start from. */
+  /** The `runId` string of a held exchange to start from. */
   exchange: string;
   /** How many continuations may start. */
   additionalTurns: number;

@@ -4,9 +4,10 @@ import asyncio
 from typing import Any
 
 from promptkit_rpc.conversation.exchange import Exchange
-from promptkit_rpc.errors import RequestInvalid
 from promptkit_rpc.rpc.codec import unstructure
 from promptkit_rpc.rpc.convert.values import array, encoded
+from promptkit_rpc.rpc.errors import invalid_params
+from promptkit_rpc.rpc.faults import Fault
 from promptkit_rpc.rpc.peer import Call
 from promptkit_rpc.rpc.protocol.exchange import (
     ExchangeDetails,
@@ -68,4 +69,4 @@ def _start(cursor: str | None, count: int) -> int:
         start = int(cursor)
         if 0 < start < count and cursor == str(start):
             return start
-    raise RequestInvalid("params.cursor: not a `nextCursor` of this exchange")
+    raise invalid_params((Fault("params.cursor", "not a `nextCursor` of this exchange"),))

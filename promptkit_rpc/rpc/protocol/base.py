@@ -26,6 +26,14 @@ class Bounds:
     maximum: int = MAX_INTEGER
 
 
+@frozen(kw_only=True)
+class Range:
+    """The range of a number, both ends included; without a maximum it has none."""
+
+    minimum: int
+    maximum: int | None = None
+
+
 @frozen
 class Tag:
     """The field by whose constant a union's members are told apart, and the union's name."""

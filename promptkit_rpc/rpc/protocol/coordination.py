@@ -13,7 +13,7 @@ from promptkit_rpc.rpc.protocol.run import Ref, RunParams, RunResult
 class CoordinateParams(Open):
     """Drives a branch; groups and tokens apply to each continuation, beside its request's own."""
 
-    exchange: Annotated[str, Doc("Run id of the held exchange to start from.")]
+    exchange: Annotated[str, Doc("The `runId` string of a held exchange to start from.")]
     additional_turns: Annotated[Count, Doc("How many continuations may start.")]
     coordination_id: Annotated[
         str | None, Doc("The client's name for it, told in each callback; made up if absent.")

@@ -6,7 +6,17 @@ from attrs import field, frozen
 
 from promptkit_rpc.conversation.message import Role
 from promptkit_rpc.output.contract import Format
-from promptkit_rpc.rpc.protocol.base import Count, Doc, JsonObject, JsonSchema, Positive
+from promptkit_rpc.rpc.protocol.base import (
+    Count,
+    Doc,
+    JsonObject,
+    JsonSchema,
+    Positive,
+    Range,
+)
+
+Temperature = Annotated[float, Range(minimum=0)]
+Share = Annotated[float, Range(minimum=0, maximum=1)]
 
 
 @frozen(kw_only=True)
@@ -24,9 +34,9 @@ class Message:
 class Parameters:
     """Generation parameters, under one name each whatever the backend."""
 
-    temperature: Annotated[float | None, Doc("Sampling temperature.")] = None
+    temperature: Annotated[Temperature | None, Doc("Sampling temperature.")] = None
     max_tokens: Annotated[Positive | None, Doc("The most tokens to answer with.")] = None
-    top_p: Annotated[float | None, Doc("Nucleus sampling.")] = None
+    top_p: Annotated[Share | None, Doc("Nucleus sampling.")] = None
     stop: Annotated[tuple[str, ...] | None, Doc("Texts that end the answer.")] = None
     seed: Annotated[int | None, Doc("Seed, where the provider has one.")] = None
     extra: Annotated[JsonObject | None, Doc("Goes to the provider as it is.")] = field(
