@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import field, frozen
 
@@ -18,7 +18,7 @@ _AS_THE_PROFILE = Parameters()
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-class StreamSink(Deltas):
+class StreamSink(Deltas, Protocol):
     """Receives a run's streamed pieces; each attempt announces itself first."""
 
     def begin(self, attempt: int) -> None:
