@@ -211,15 +211,21 @@ class Daemon(RawDaemon):
 
     def start(self, method: str, params: Json = NOTHING, *, request_id: Json = NOTHING) -> Outgoing:
         """Sends a request at once; await what it returns for the answer."""
-        call = Outgoing(self, next(self._ids) if request_id is NOTHING else request_id)
+        call = self.expect(next(self._ids) if request_id is NOTHING else request_id)
         message = {"jsonrpc": "2.0", "id": call.id, "method": method}
         if params is not NOTHING:
             message["params"] = params
+        if not call.done:
+            self.put(frame(message))  # not awaited: what is sent next comes after it
+        return call
+
+    def expect(self, request_id: Json) -> Outgoing:
+        """The answer to come to a request that the test itself writes after this."""
+        call = Outgoing(self, request_id)
         if self._end is not None:
             call.fail(self._end)
-            return call
-        self._pending[_key(call.id)] = call
-        self.put(frame(message))  # not awaited: what is sent next comes after it
+        else:
+            self._pending[_key(call.id)] = call
         return call
 
     async def request(self, method: str, params: Json = NOTHING) -> Json:
