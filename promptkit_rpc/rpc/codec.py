@@ -47,6 +47,12 @@ def structure(value: Any, wire_type: Any) -> Any:
     return _CONVERTER.structure(value, wire_type)
 
 
+def structuring(wire_type: Any) -> Callable[[Any], Any]:
+    """`structure` for one type, looked up once."""
+    hook = _CONVERTER.get_structure_hook(wire_type)
+    return lambda value: hook(value, wire_type)
+
+
 def unstructure(value: Any) -> Any:
     """Plain JSON from a wire value; optional fields that are None are left out."""
     return _CONVERTER.unstructure(value)
@@ -202,13 +208,14 @@ def _either(wire_type: Any) -> Hook:
 def _tagged(wire_type: Any, tag: str) -> Hook:
     members = tagged_members(wire_type, tag)
     choices = choices_of(members)
+    readers = {constant: structuring(member) for constant, member in members.items()}
 
     def hook(value: Any, _: Any) -> Any:
         chosen = as_object(value)[tag]
-        member = members.get(chosen) if type(chosen) is str else None
-        if member is None:
+        reader = readers.get(chosen) if type(chosen) is str else None
+        if reader is None:
             raise Mismatch(f"not one of {choices}")
-        return _CONVERTER.structure(value, member)
+        return reader(value)
 
     return hook
 

@@ -87,12 +87,12 @@ class Lifecycle:
     def request(self, method: str) -> Handler:
         """The handler in this phase."""
         match self.phase:
+            case Phase.OPEN:
+                return self._own.get(method) or self._table.request(method)
             case Phase.NEW if method == "initialize":
                 return self._initialize
             case Phase.NEW:
                 raise RpcError(SERVER_NOT_INITIALIZED, "initialize has to come first")
-            case Phase.OPEN:
-                return self._own.get(method) or self._table.request(method)
             case Phase.SHUT:
                 raise RpcError(INVALID_REQUEST, "no request is served after shutdown")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptkit_rpc import system
-from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
+from promptkit_rpc.rpc.codec import FAILURES, structuring, unstructure
 from promptkit_rpc.rpc.engines import Engines
 from promptkit_rpc.rpc.errors import invalid_params
 from promptkit_rpc.rpc.handlers import HANDLERS, handler_of, params_of
@@ -82,16 +82,16 @@ def _bound_when_asked_for(state: State) -> dict[str, Handler]:
 
 
 def _bound(handler: Callable[..., Any], state: State) -> Handler:
-    params_type = params_of(handler)
+    read = _reading(params_of(handler))
     if iscoroutinefunction(handler):
 
         def later(params: dict[str, Any], call: Call) -> Any:
-            return _sent(handler(state, _read(params, params_type), call))
+            return _sent(handler(state, read(params), call))
 
         return later
 
     def at_once(params: dict[str, Any], call: Call) -> Any:
-        return _plain(handler(state, _read(params, params_type), call))
+        return _plain(handler(state, read(params), call))
 
     return at_once
 
@@ -108,10 +108,15 @@ def _plain(result: Any) -> Any:
 _PLAIN = frozenset((dict, type(None)))
 
 
-def _read(params: dict[str, Any], params_type: Any) -> Any:
-    try:
-        return structure(params, params_type)
-    except FAILURES:
-        from promptkit_rpc.rpc.faults import faults  # noqa: PLC0415 - most requests have none
+def _reading(params_type: Any) -> Callable[[dict[str, Any]], Any]:
+    structured = structuring(params_type)
 
-        raise invalid_params(faults(params, params_type, "params")) from None
+    def read(params: dict[str, Any]) -> Any:
+        try:
+            return structured(params)
+        except FAILURES:
+            from promptkit_rpc.rpc.faults import faults  # noqa: PLC0415 - most requests have none
+
+            raise invalid_params(faults(params, params_type, "params")) from None
+
+    return read

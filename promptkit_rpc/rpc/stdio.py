@@ -219,10 +219,9 @@ def _pieces(parts: list[bytes]) -> Iterator[bytes]:
 def _written(data: bytes, write: Callable[[memoryview], int]) -> bytes:
     """Writes while there is room; returns what is left."""
     left = memoryview(data)
-    while left:
-        count = write(left)
-        if not count:
-            break
+    while count := write(left):
+        if count == len(left):
+            return b""
         left = left[count:]
     return bytes(left)
 

@@ -15,7 +15,7 @@ from promptkit_rpc.coordination.actions import (
 )
 from promptkit_rpc.errors import CallbackInvalid, RequestInvalid
 from promptkit_rpc.execution.request import RunRequest, RunResult
-from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
+from promptkit_rpc.rpc.codec import FAILURES, structuring, unstructure
 from promptkit_rpc.rpc.convert.results import reference
 from promptkit_rpc.rpc.faults import told
 from promptkit_rpc.rpc.peer import Call
@@ -34,6 +34,7 @@ from promptkit_rpc.rpc.protocol.run import RunResult as WireResult
 from promptkit_rpc.rpc.state import State
 
 _METHOD = "promptkit/coordinator/next"
+_read_action = structuring(NextResult)
 
 
 async def coordinate(state: State, params: CoordinateParams, call: Call) -> CoordinateResult:
@@ -108,7 +109,7 @@ class _Branch:
         self._progress.report("waiting for the client")
         answered = await self._ask(asked, signal)
         try:
-            action = structure(answered, NextResult)
+            action = _read_action(answered)
         except FAILURES:
             raise CallbackInvalid(f"{_METHOD}: {told(answered, NextResult, 'result')}") from None
         match action:
@@ -124,10 +125,13 @@ class _Branch:
 
     async def _ask(self, asked: NextParams, signal: CancelSignal) -> object:
         limit = self._params.callback_timeout_ms
-        bound = asyncio.timeout(None if limit is None else limit / 1000)
+        asking = self._state.peer.request(_METHOD, unstructure(asked), signal)
+        if limit is None:
+            return await asking
+        bound = asyncio.timeout(limit / 1000)
         try:
             async with bound:
-                return await self._state.peer.request(_METHOD, unstructure(asked), signal)
+                return await asking
         except TimeoutError:
             if not bound.expired():
                 raise
