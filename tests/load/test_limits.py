@@ -197,7 +197,9 @@ async def test_a_queue_that_is_full_refuses_the_next_run(
     """ADM-4: those that wait keep their places."""
     provider.play((End.NEVER,), completion("one"), completion("two"))
     params = {"promptId": "ask", "profile": "narrow", "variables": {"text": "x"}}
+    came = len(provider.requests)
     runs = [daemon.start("promptkit/run", params) for _ in range(3)]
+    await provider.arrived(came + 1)
     error = await daemon.refused("promptkit/run", params)
     assert (error.code, error.kind) == (-32803, "admissionRejected")
     assert error.data["retryable"] is True

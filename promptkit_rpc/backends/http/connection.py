@@ -21,7 +21,7 @@ more than this is copied when the socket is full, and nothing as long as a histo
 _TOGETHER = 32
 """Parts that are joined without a look at each, if they make no slice."""
 
-_UNREAD = 256 * 1024
+_UNREAD = 64 * 1024
 _DRAIN = 2.0
 _DRAINED_AT_MOST = 64 * 1024
 
