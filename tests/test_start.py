@@ -22,12 +22,13 @@ LIBRARIES = frozenset(
 
 TELLING = """
 import os, sys
+bare = set(sys.modules)
 from promptkit_rpc.rpc import serve, started
 
 first, end = started.Started.first, os._exit
 
 def tell():
-    print(*sys.modules, file=sys.stderr, flush=True)
+    print(*(sys.modules.keys() - bare), file=sys.stderr, flush=True)
 
 def answered(self):
     done = first(self)
@@ -41,7 +42,10 @@ def ended(code):
 started.Started.first, os._exit = answered, ended
 serve.serve()
 """
-"""A daemon that tells what is loaded: when `initialize` has been answered, and at its end."""
+"""A daemon that tells what it has loaded: when `initialize` has been answered, and at its end.
+
+What the interpreter loads by itself depends on how the package is installed.
+"""
 
 
 def loaded(importtime: str) -> set[str]:

@@ -20,7 +20,6 @@ from promptkit_rpc.errors import (
 from promptkit_rpc.execution.prepare import Prepared
 from promptkit_rpc.groups import Group
 from promptkit_rpc.rpc.errors import invalid_params
-from promptkit_rpc.rpc.faults import Fault
 from promptkit_rpc.rpc.protocol.base import Token
 
 
@@ -210,6 +209,8 @@ class Names:
         """
         used = self._new() if name is None else name
         if used in self._used:
+            from promptkit_rpc.rpc.faults import Fault  # noqa: PLC0415 - most names are free
+
             raise invalid_params((Fault(f"params.{self._noun}Id", "is in use; take another"),))
         self._used.add(used)
         try:
