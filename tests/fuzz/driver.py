@@ -23,8 +23,11 @@ from tests.support.daemon import Daemon
 
 Json = Any
 INTERNAL = -32603
-PATIENCE = 20
-"""Seconds after which what was cancelled is taken to hang."""
+A_WHILE = 0.2
+"""Seconds after which what is not answered is cancelled, for it may wait for this client."""
+
+PATIENCE = 100
+"""How often that is done before what was cancelled is taken to hang."""
 
 OURS = (-32602, -32800, -32803)
 OWN = re.compile(r'[0-9]{10}|"message [0-9]{6}"')
@@ -177,7 +180,7 @@ class Fuzz:
         answers: list[Json] = []
         for _ in range(PATIENCE):
             with suppress(TimeoutError):
-                async with asyncio.timeout(1):
+                async with asyncio.timeout(A_WHILE):
                     while True:
                         check_result("promptkit/session/status", await self._status())
                         answers += self._taken()

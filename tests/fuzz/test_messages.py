@@ -6,6 +6,7 @@ for `PROMPTKIT_FUZZ_SECONDS` (80); `PROMPTKIT_FUZZ_SEED` repeats one that failed
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,7 @@ async def test_every_message_is_answered_as_it_must_be(tmp_path: Path, rounds: R
     """SEC-4, X-03, R-04, R-07, R-19, R-20: whatever it is, and never more than once."""
     async with Provider() as provider:
         workspace = written(tmp_path, provider.url)
+        tried, answered = 0, Counter[str]()
         for dice in rounds:
             provider.endless(iter(lambda dice=dice: script(dice), None))
             client = Client(dice)
@@ -171,4 +173,6 @@ async def test_every_message_is_answered_as_it_must_be(tmp_path: Path, rounds: R
                 client.attach(fuzz.daemon)
                 while rounds.go_on():
                     client.learn(await fuzz.batch(list(client.messages())))
-                rounds.tell(f"messages: {fuzz.tried} sent, answered {dict(fuzz.answered)}")
+                tried += fuzz.tried
+                answered += fuzz.answered
+        rounds.tell(f"messages: {tried} sent, answered {dict(answered.most_common())}")
