@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from attrs import evolve, frozen
 
 from promptkit_rpc.backends.credentials import resolve
-from promptkit_rpc.backends.factory import make_backend
+from promptkit_rpc.backends.factory import load_kind, make_backend
 from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.conversation.exchange import Exchange
 from promptkit_rpc.definitions.catalog import Catalog, Workspace
@@ -215,6 +215,16 @@ class Engine:
             task = asyncio.get_running_loop().create_task(provider.close())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
+
+
+def preload(root: Path, config: str) -> None:
+    """Imports what a workspace's backends need for a first call; takes a while, so use a thread.
+
+    Opens nothing, and says nothing of settings that are broken.
+    """
+    with suppress(ConfigInvalid):
+        for kind in {one.kind for one in Workspace(root, config).current().settings.backends}:
+            load_kind(kind)
 
 
 def _load(provider: Provider) -> BackendLoad:

@@ -1,5 +1,6 @@
 """What is loaded when: by the command line, before the first answer, and for a first run."""
 
+import asyncio
 import re
 import subprocess
 import sys
@@ -9,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.daemon import Daemon
-from tests.support.process import ROOT
+from tests.support.process import BOUND, ROOT
 from tests.support.source import PACKAGE
-from tests.support.workspace import echoing
+from tests.support.workspace import Workspace, echoing
 
 LIBRARIES = frozenset(
     (
@@ -97,7 +98,7 @@ async def test_a_first_run_loads_nothing_but_what_it_takes(tmp_path: Path) -> No
     assert inside(names, "rpc.handlers") == {"run"}
     assert inside(names, "rpc.protocol") == {"base", "message", "run", "usage"}
     unwanted = "backends.http backends.openai backends.anthropic backends.client"
-    unwanted += " commands coordination demo language rpc.documents rpc.faults rpc.streams"
+    unwanted += " commands coordination demo language rpc.documents rpc.streams"
     assert not within(names, *(f"{PACKAGE}.{room}" for room in unwanted.split()))
 
 
@@ -109,3 +110,18 @@ async def test_a_client_with_text_documents_gets_one(tmp_path: Path) -> None:
         await d.notification("textDocument/publishDiagnostics")
 
     assert within(loaded(d.stderr), "lsprotocol")
+
+
+@pytest.mark.parametrize(("kind", "loads"), [("openai", True), ("scripted", False)])
+async def test_what_a_first_call_needs_is_loaded_ahead_of_it(
+    tmp_path: Path, kind: str, loads: int
+) -> None:
+    """And of HTTP nothing for a workspace that has no use for it."""
+    backend = {"kind": kind, "baseUrl": "http://127.0.0.1:1/v1"} if loads else {"kind": kind}
+    workspace = Workspace(tmp_path).settings(backends={"b": backend}, profiles={})
+    ready = f"{PACKAGE}.backends.http.endpoint" if loads else f"{PACKAGE}.backends.scripted"
+    async with Daemon(workspace.root, flags=["-X", "importtime"]) as d:
+        async with asyncio.timeout(BOUND):
+            while ready not in loaded(d.stderr):
+                await d.request("promptkit/session/status")
+    assert ("httpx" in loaded(d.stderr)) == loads

@@ -12,6 +12,26 @@ from promptkit_rpc.generation import Backend
 from promptkit_rpc.services import Services
 
 
+def load_kind(kind: BackendKind) -> None:
+    """Imports all that the first call of a backend of this kind would."""
+    match kind:
+        case BackendKind.OPENAI | BackendKind.ANTHROPIC:
+            from promptkit_rpc.backends import anthropic, openai
+            from promptkit_rpc.backends.http import endpoint
+
+            del anthropic, openai, endpoint
+        case BackendKind.SCRIPTED:
+            from promptkit_rpc.backends import scripted
+
+            del scripted
+        case BackendKind.CLIENT:
+            from promptkit_rpc.backends import client
+
+            del client
+        case _:
+            assert_never(kind)
+
+
 def make_backend(settings: BackendSettings, root: Path, services: Services) -> Backend:
     """A backend ready for its first call; nothing is connected yet. `root` is the workspace."""
     match settings.kind:

@@ -1,6 +1,5 @@
 """What is wrong with a value that does not fit its wire type: every fault, with its path."""
 
-import difflib
 from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated, Any, cast, get_args, get_origin
@@ -110,6 +109,8 @@ def _invalid_fields(value: dict[str, Any], cls: Any, path: str) -> Iterator[Faul
 
 
 def _hint(key: str, fields: dict[str, Any]) -> str:
+    import difflib  # noqa: PLC0415 - a start does without it
+
     close = difflib.get_close_matches(key, fields, n=1)
     return f", did you mean {close[0]}" if close else ""
 

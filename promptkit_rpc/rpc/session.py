@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptkit_rpc import system
+from promptkit_rpc.rpc.ahead import Ahead
 from promptkit_rpc.rpc.codec import FAILURES, structuring, unstructure
 from promptkit_rpc.rpc.engines import Engines
 from promptkit_rpc.rpc.errors import invalid_params
@@ -43,6 +44,7 @@ class Session:
         self.problems = None if hello.text_documents else ProblemLog(peer, world)
         told = None if self.problems is None else self.problems.opened
         self.engines = Engines(Path(hello.root), config, world, told)
+        self.ahead = Ahead(Path(hello.root), config, world)
         self.state = State(peer, host, self.engines)
         self.methods: Mapping[str, Handler] = _bound_when_asked_for(self.state)
         self.notifications: Mapping[str, Receiver] = host.notifications
@@ -53,6 +55,7 @@ class Session:
 
     async def close(self) -> None:
         """Closes its engines; runs in flight finish."""
+        self.ahead.close()
         if self.problems is not None:
             self.problems.close()
         if self.documents is not None:
