@@ -87,8 +87,8 @@ def _plain(body: bytes) -> bool:
 class Split(Daemon):
     """A daemon whose input comes in pieces of any size."""
 
-    def __init__(self, root: Path, dice: Dice) -> None:
-        super().__init__(root)
+    def __init__(self, root: Path, dice: Dice, **client: Json) -> None:
+        super().__init__(root, **client)
         self._dice = dice
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
@@ -123,8 +123,8 @@ class Split(Daemon):
 class Fuzz:
     """A daemon under fire; leave the block to hear what was wrong at its end."""
 
-    def __init__(self, root: Path, dice: Dice) -> None:
-        self.daemon = Split(root, Dice(f"{dice.seed} split"))
+    def __init__(self, root: Path, dice: Dice, **client: Json) -> None:
+        self.daemon = Split(root, Dice(f"{dice.seed} split"), **client)
         self.dice = dice
         self.tried = 0
         self.answered: Counter[str] = Counter()
