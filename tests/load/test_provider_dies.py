@@ -79,8 +79,11 @@ async def test_runs_survive_the_death_of_their_provider(tmp_path: Path) -> None:
         status = await daemon.request("promptkit/session/status")
         (load,) = status["engines"][0]["backends"]
         assert load["leases"] == load["waiting"] == load["generating"] == 0
-        idle = await daemon.request("test/probe")
-        assert idle["tasks"] == busy["tasks"] - RUNS
+        async with asyncio.timeout(BOUND):
+            # The workspace may just be looked through for problems, which is a task as well.
+            while (idle := await daemon.request("test/probe"))["tasks"] > 1:
+                pass
+        assert busy["tasks"] > RUNS
         assert idle["descriptors"] == busy["descriptors"] - CAPACITY
 
         async with provider(port, "whole"):
