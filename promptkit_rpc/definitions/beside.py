@@ -47,8 +47,8 @@ class Beside:
                 if held.text is not None:
                     return held.text
             data, stamp = read_regular(real, MAX_BYTES)
-        except FileRefused:
-            self.seen.append(Seen.missing(path))
+        except FileRefused as refused:
+            self.seen.append(Seen.missing(path, passing=refused.passing))
             raise
         self.seen.append(Seen(path, stamp, data))
         return data

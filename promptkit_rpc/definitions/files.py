@@ -28,7 +28,14 @@ NO_TEXTS: Texts = MappingProxyType({})
 
 
 class FileRefused(Exception):  # noqa: N818 - says what was done
-    """A file cannot be read, or must not be; the message completes "the file ..."."""
+    """A file cannot be read, or must not be; the message completes "the file ...".
+
+    `passing` says that the reason may be gone at the next look, although the file did not change.
+    """
+
+    def __init__(self, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
 
 
 class Root:
@@ -101,7 +108,9 @@ def read_regular(path: Path, limit: int) -> tuple[bytes, Stamp]:
         raise FileRefused("may not be read") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
-        raise FileRefused(f"cannot be read: {reason or 'its name is unusable'}") from None
+        raise FileRefused(
+            f"cannot be read: {reason or 'its name is unusable'}", passing=reason is not None
+        ) from None
     if len(data) > limit:
         raise FileRefused(f"is larger than {limit} bytes")
     stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
@@ -168,10 +177,13 @@ class Seen:
         self._settled = stamp is None
 
     @classmethod
-    def missing(cls, path: Path) -> Self:
-        """A file that could not be read; as it is now, or absent."""
+    def missing(cls, path: Path, *, passing: bool = False) -> Self:
+        """A file that could not be read; as it is now, or absent.
+
+        `passing`: it is read again at every look.
+        """
         seen = cls(path, stamp_of(path), None)
-        seen._settled = True
+        seen._settled = not passing
         return seen
 
     def unchanged(self, now: Clock | None, limit: int) -> bool:

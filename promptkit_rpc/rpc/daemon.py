@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import resource
 from contextlib import suppress
 from typing import Any
 
@@ -20,6 +21,9 @@ PATIENCE = 1.0
 CLOSING = 0.5
 """Seconds that closing the session, and then writing what is left, may take."""
 
+_FILES = 65_536
+"""The most descriptors that are asked for."""
+
 _WATCH = 1.0
 _YOUNG = 10_000
 """New objects between two collections: a run leaves no cycles, so there is little to find."""
@@ -28,6 +32,7 @@ _YOUNG = 10_000
 def run(started: Started, factory: SessionFactory) -> int:
     """Serves until the end, and returns the exit code."""
     log.install(started.options.log_level)
+    _allow_files()
     gc.freeze()  # what is loaded stays, so no collection need walk over it
     gc.enable()
     gc.set_threshold(_YOUNG)
@@ -35,6 +40,15 @@ def run(started: Started, factory: SessionFactory) -> int:
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     return loop.run_until_complete(_serve(started, factory))
+
+
+def _allow_files() -> None:
+    """Asks for as many descriptors as there may be: every run over HTTP has a connection."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 async def _serve(started: Started, factory: SessionFactory) -> int:

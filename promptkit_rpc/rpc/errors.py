@@ -1,5 +1,6 @@
 """The errors of the wire, and the one place where an exception becomes an answer."""
 
+import errno
 from typing import TYPE_CHECKING
 
 from promptkit_rpc.errors import Kind, PromptKitError
@@ -55,11 +56,17 @@ def to_error(raised: Exception) -> RpcError:
                 redactor.text(raised.message),
                 failed(raised, redactor),
             )
+        case OSError(errno=errno.EMFILE | errno.ENFILE):
+            return RpcError(REQUEST_FAILED, _NO_MORE_FILES, {**_INTERNAL, "retryable": True})
         case _:
             return RpcError(REQUEST_FAILED, "internal error", dict(_INTERNAL))
 
 
 _CODES = {Kind.REQUEST_INVALID: INVALID_PARAMS, Kind.CANCELLED: REQUEST_CANCELLED}
+_NO_MORE_FILES = (
+    "the server has as many files and connections open as it may; give backends a `capacity`, or"
+    " start it with a higher limit (ulimit -n)"
+)
 _INTERNAL = {"kind": Kind.INTERNAL.value, "retryable": False}
 
 

@@ -1,11 +1,13 @@
 """Which files can be read, and how a change is noticed."""
 
+import errno
 import os
 import threading
 from pathlib import Path
 
 import pytest
 
+from promptkit_rpc.definitions.catalog import Workspace
 from promptkit_rpc.definitions.files import (
     FileRefused,
     Root,
@@ -14,6 +16,7 @@ from promptkit_rpc.definitions.files import (
     read_regular,
     stamp_of,
 )
+from promptkit_rpc.errors import PromptKitError
 
 LIMIT = 1000
 
@@ -204,3 +207,27 @@ def test_a_link_led_elsewhere_is_a_change(tmp_path: Path) -> None:
     link.unlink()
     link.symlink_to("b")
     assert not one.unchanged(None, LIMIT)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.ENOMEM])
+def test_a_file_that_could_not_be_read_for_a_moment_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """SEC-4: although it did not change; settings and prompts alike."""
+
+    def failing(*_: object) -> int:
+        raise OSError(number, "not now")
+
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/ask.prompt.yaml").write_text("messages: [{role: user, content: x}]")
+    (tmp_path / "promptkit.yaml").write_text("version: 1")
+    workspace = Workspace(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", failing)
+        found = workspace.reload()
+        assert found.prompts() == ()
+        assert len(found.problems) == 2
+        with pytest.raises(PromptKitError, match="cannot be read: not now"):
+            workspace.current("ask").prompt("ask")
+    assert workspace.current("ask").prompt("ask").id == "ask"
+    assert workspace.reload().problems == ()
