@@ -6,7 +6,16 @@ from pathlib import Path
 from promptkit_rpc import jsontext, secret
 from promptkit_rpc.backends import anthropic, anthropic_wire, credentials
 from promptkit_rpc.backends.http import endpoint, message, transport
-from promptkit_rpc.definitions import beside, folder, inputs, problem, scalars, source, template
+from promptkit_rpc.definitions import (
+    beside,
+    fields,
+    folder,
+    inputs,
+    problem,
+    scalars,
+    source,
+    template,
+)
 from promptkit_rpc.definitions.sandbox import arithmetic, budget, engine, environment
 from promptkit_rpc.definitions.settings import RetryPolicy, Timeouts
 from promptkit_rpc.errors import Kind, Reason
@@ -55,6 +64,7 @@ PHRASES = [
     f"of at most {folder.MAX_INCLUDED // MIB} MiB",
     f"at most {source.MAX_TEXT // MIB} Mi characters, {source.MAX_NODES} values",
     f"{source.MAX_DEPTH} levels",
+    f"A count is at most {fields.MOST}",
     f"At most {problem.MAX_PROBLEMS} problems are told",
     f"at most {folder._MAX_ID} characters, printable",  # pyright: ignore[reportPrivateUsage]
     f"at most {folder.MAX_PROMPTS} prompts, {folder.MAX_LEVELS} folders deep",
