@@ -15,7 +15,12 @@ from tests.support.workspace import Workspace
 
 Json = Any
 
-SLEEPER = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(100)"
+SLEEPER = """
+import os, signal, sys
+open(sys.argv[1], "w").write(str(os.getpid()))
+signal.alarm(100)
+signal.pause()
+"""
 """A command for a key that says who it is and takes far too long."""
 
 ENDLESS = "{% for a in range(1000) %}{% for b in range(1900) %}{{ a * b }}{% endfor %}{% endfor %}"
