@@ -49,7 +49,11 @@ class Documents:
         server.handle(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, self._look)
 
     def _opened(self, params: types.DidOpenTextDocumentParams) -> None:
-        self._server.workspace.put_text_document(params.text_document)
+        try:
+            self._server.workspace.put_text_document(params.text_document)
+        except ValueError:
+            _log.warning("dropped a document whose URI cannot be read")
+            return
         self._look()
 
     def _changed(self, params: types.DidChangeTextDocumentParams) -> None:

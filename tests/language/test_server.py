@@ -165,6 +165,10 @@ async def test_a_part_of_a_document_can_be_changed_too(disk: Workspace) -> None:
     [
         ("textDocument/didOpen", {}),
         ("textDocument/didOpen", {"textDocument": {"uri": 5, "text": None}}),
+        (
+            "textDocument/didOpen",
+            {"textDocument": {"uri": "file://[/x", "languageId": "", "version": 1, "text": ""}},
+        ),
         ("textDocument/didChange", {"textDocument": {"uri": "file:///x", "version": True}}),
         (
             "textDocument/didChange",

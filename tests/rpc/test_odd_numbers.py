@@ -1,6 +1,7 @@
 """Numbers that a provider or a file gives and the wire cannot say."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,3 +96,26 @@ async def test_a_number_in_a_file_that_the_wire_cannot_say_is_a_problem(
             await client.answered("promptkit/backend/inspect", {"backend": name})
         await client.answered("promptkit/profile/inspect", {"profile": "p"})
         await client.answered("promptkit/prompt/inspect", {"promptId": "ask"})
+
+
+@pytest.mark.parametrize("place", ["messages[].cache", "parameters.extra", "output.schema"])
+async def test_a_value_that_is_too_deep_to_keep_is_refused(tmp_path: Path, place: str) -> None:
+    """SEC-4: a message may be a little deeper than what it carries."""
+    workspace = Workspace(tmp_path).scripted().prompt("ask", "x", profile="p")
+    async with attached(workspace.root) as client:
+        for depth, whole in ((390, True), (405, False)):
+            value: Any = 1
+            for _ in range(depth):
+                value = {"x-a": value}
+            given = {
+                "messages[].cache": {
+                    "messages": [{"role": "user", "content": "x", "cache": value}]
+                },
+                "parameters.extra": {"parameters": {"extra": value}},
+                "output.schema": {"output": {"format": "schema", "schema": value}},
+            }[place]
+            answer = await client.answered("promptkit/prepare", {"promptId": "ask", **given})
+            refused = isinstance(answer, RpcError) and answer.code == -32602
+            assert refused is not whole
+            if refused:
+                assert answer.message == f"{place}: nested deeper than 400 levels"

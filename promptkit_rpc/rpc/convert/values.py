@@ -6,9 +6,9 @@ from msgspec import Raw
 from msgspec.json import encode
 
 from promptkit_rpc.conversation.message import Message
-from promptkit_rpc.errors import Location
+from promptkit_rpc.errors import Location, RequestInvalid
 from promptkit_rpc.generation import Parameters
-from promptkit_rpc.jsontext import Json
+from promptkit_rpc.jsontext import Json, JsonError
 from promptkit_rpc.output.contract import Contract
 from promptkit_rpc.rpc.codec import unstructure
 from promptkit_rpc.rpc.protocol import message as wire
@@ -20,7 +20,7 @@ from promptkit_rpc.usage import TokenCounts, Total, Usage
 
 def message_from(message: wire.Message) -> Message:
     """A message as the core holds it."""
-    return Message(message.role, message.content, json_from(message.cache))
+    return Message(message.role, message.content, json_from(message.cache, "messages[].cache"))
 
 
 def message_to(message: Message) -> wire.Message:
@@ -53,7 +53,7 @@ def parameters_from(parameters: wire.Parameters | None) -> Parameters:
         top_p=parameters.top_p,
         stop=parameters.stop,
         seed=parameters.seed,
-        extra=json_from(parameters.extra),
+        extra=json_from(parameters.extra, "parameters.extra"),
     )
 
 
@@ -75,7 +75,9 @@ def parameters_to(parameters: Parameters) -> wire.Parameters:
 def contract_from(contract: wire.OutputContract) -> Contract:
     """A contract of a request."""
     return Contract(
-        format=contract.format, schema=json_from(contract.schema), repairs=contract.repairs or 0
+        format=contract.format,
+        schema=json_from(contract.schema, "output.schema"),
+        repairs=contract.repairs or 0,
     )
 
 
@@ -114,9 +116,16 @@ def location_to(location: Location) -> wire.Location:
     return wire.Location(file=location.file, line=location.line, column=location.column)
 
 
-def json_from(value: Any) -> Json | None:
-    """A JSON value of the user's, kept as text; None stays None."""
-    return None if value is None else Json.of(value)
+def json_from(value: Any, name: str) -> Json | None:
+    """A JSON value of the user's, kept as text; None stays None.
+
+    Raises:
+        RequestInvalid: it is nested too deep; `name` says where it stood.
+    """
+    try:
+        return None if value is None else Json.of(value)
+    except JsonError as error:
+        raise RequestInvalid(f"{name}: {error.reason}") from None
 
 
 def json_to(value: Json | None) -> Any:
