@@ -3,6 +3,7 @@
 The one place that decides how deep and how long a JSON value may be.
 """
 
+import json
 import math
 import re
 from itertools import accumulate
@@ -162,6 +163,10 @@ def _out_of_range(number: bytes) -> bool:
     return math.isinf(float(number))
 
 
+_STRICT = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+"""Refuses what msgspec would take: NaN as null, and sets, dates and bytes."""
+
+
 @frozen
 class Json:
     """An immutable JSON value; equality is that of its text."""
@@ -176,11 +181,8 @@ class Json:
             JsonError: the value holds what JSON cannot say (NaN, a set, a lone surrogate), or is
                 nested too deep.
         """
-        import json  # noqa: PLC0415 - a start does without it
-
         try:
-            # The strict one: msgspec turns NaN into null and takes sets, dates and bytes.
-            text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+            text = _STRICT.encode(value)
         except RecursionError:
             raise _nested() from None
         except (TypeError, ValueError) as error:

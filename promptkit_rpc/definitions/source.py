@@ -75,14 +75,19 @@ def read_text(file: str, text: str) -> Result:
 def _events(text: str) -> Iterator[Any]:
     """The parser's events; the line breaks that only YAML 1.1 knew are hidden from it."""
     present = [char for char in _BREAKS_OF_YAML_1_1 if char in text]
-    return _events_without(present, text) if present else yaml.parse(text, Loader=_LOADER)
+    return _events_without(present, text) if present else _parsed(text)
+
+
+def _parsed(text: str) -> Iterator[Any]:
+    """As `yaml.parse`, without looking at each event twice."""
+    return iter(_LOADER(text).get_event, None)
 
 
 def _events_without(present: list[str], text: str) -> Iterator[Any]:
     unused = (chr(code) for code in range(0xE000, 0xF8FF) if chr(code) not in text)
     hidden = dict(zip(present, unused, strict=False))
     shown = str.maketrans({char: original for original, char in hidden.items()})
-    for event in yaml.parse(text.translate(str.maketrans(hidden)), Loader=_LOADER):
+    for event in _parsed(text.translate(str.maketrans(hidden))):
         if isinstance(event, yaml.ScalarEvent):
             event.value = event.value.translate(shown)
         yield event
