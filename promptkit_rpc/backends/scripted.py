@@ -119,7 +119,7 @@ def _variables(call: Call, *, whole: bool) -> dict[str, Any]:
         "lastUser": _last_user(call.history),
         "promptId": call.prompt_id,
         "model": call.model,
-        "turn": 1 + sum(answers for _, answers in call.history.forms("scripted", _tally)),
+        "turn": 1 + call.history.folded("scripted", _tally, (0, 0))[1],
     }
     if whole:
         variables["messages"] = [
@@ -170,14 +170,15 @@ def _reported(usage: TokenCounts | None) -> TokenCounts:
 
 
 def _counted(call: Call, text: str) -> TokenCounts:
-    sent = sum(words for words, _ in call.history.forms("scripted", _tally))
+    sent, _ = call.history.folded("scripted", _tally, (0, 0))
     return TokenCounts.reported(input_tokens=sent, output_tokens=count_words(text))
 
 
-def _tally(messages: tuple[Message, ...]) -> tuple[int, int]:
-    """Words, and assistant messages."""
-    words = sum(count_words(one.content) for one in messages)
-    return words, sum(one.role is Role.ASSISTANT for one in messages)
+def _tally(before: tuple[int, int], messages: tuple[Message, ...]) -> tuple[int, int]:
+    """Words, and assistant messages, with those before."""
+    words, answers = before
+    words += sum(count_words(one.content) for one in messages)
+    return words, answers + sum(one.role is Role.ASSISTANT for one in messages)
 
 
 def count_words(text: str) -> int:

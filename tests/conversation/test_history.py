@@ -103,6 +103,23 @@ def test_a_wire_form_is_made_once_per_segment_however_often_it_is_sent() -> None
     assert left.forms("wire", encode)[-1] == b"l"
 
 
+def test_what_is_folded_over_a_history_is_taken_further_by_what_continues_it() -> None:
+    """OWN-7. A turn costs the same however long the conversation is."""
+    steps: list[int] = []
+
+    def step(before: int, messages: tuple[Message, ...]) -> int:
+        steps.append(before)
+        return before + len(messages)
+
+    source = chain(LONG)
+    assert source.folded("count", step, 0) == LONG
+    assert len(steps) == LONG
+    for branch in (source, source.extended(user("a")), source.extended(user("b"), user("c"))):
+        steps.clear()
+        assert branch.folded("count", step, 0) == sum(1 for _ in branch)
+        assert steps == [LONG] * (branch is not source)
+
+
 def test_an_empty_or_false_form_is_kept_too() -> None:
     made = 0
 
