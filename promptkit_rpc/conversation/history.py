@@ -26,7 +26,7 @@ class History:
         self.parent = parent
         self.size = sum(_size(message) for message in added)
         self.kept: dict[str, object] = {}
-        """What was made of this segment, by name: written here only, and worth nothing to others."""
+        """What was made of this segment, by name; only a history writes it."""
 
     def extended(self, *messages: Message) -> Self:
         """A longer history; this one stays as it is."""
