@@ -31,6 +31,12 @@ class Server(Lab):
         self.sessions.append(session)
         return session
 
+    def refused(self, ident: Any, method: str) -> str:
+        """The message that a request is refused with at once."""
+        self.ask(ident, method, GREETING)
+        (answer,) = self.answers(ident)
+        return answer["error"]["message"]
+
     def code(self, ident: Any, method: str, params: Any = None) -> int | None:
         """The error code a request is answered with at once, or None for a result."""
         self.ask(ident, method, params)
@@ -50,6 +56,25 @@ async def test_before_initialize_requests_are_refused_and_notifications_dropped(
     assert server.code(0, "initialize", GREETING) is None
     assert server.code(4, "fake/echo") is None
     assert server.sessions[0].heard == []
+
+
+async def test_what_comes_at_the_wrong_time_is_told_why() -> None:
+    """X-08."""
+    server = Server()
+    assert server.refused(1, "fake/echo") == "initialize has to come first"
+    server.ask(2, "initialize", GREETING)
+    assert server.refused(3, "initialize") == "initialize was answered before"
+    server.ask(4, "shutdown")
+    assert server.refused(5, "fake/echo") == "no request is served after shutdown"
+
+
+async def test_the_session_is_told_what_the_client_said() -> None:
+    """X-08: before it serves anything, and before anybody else hears of it."""
+    server = Server()
+    server.ask(1, "initialize", {**GREETING, "rootUri": "file:///a%20b"})
+    (hello,) = server.opened
+    assert hello.root == "/a b"
+    assert server.sessions[0].hello is hello
 
 
 async def test_a_refused_initialize_leaves_the_server_as_it_was() -> None:
@@ -200,7 +225,8 @@ async def test_a_handler_sees_that_the_connection_is_closing() -> None:
         try:
             await call.peer.request("client/next", {}, call.signal)
         except ConnectionLost:
-            seen.append(call.peer.closing.cancelled)
+            error = call.peer.closing.error
+            seen.append(error and error.message)
         return "no new turn"
 
     lab = Lab({"turn": turn})
@@ -209,7 +235,7 @@ async def test_a_handler_sees_that_the_connection_is_closing() -> None:
     assert not lab.peer.closing.cancelled
     async with asyncio.timeout(BOUND):
         await lab.peer.settle(grace=1000, patience=0)
-    assert seen == [True]
+    assert seen == ["the connection is closing"]
     assert (await lab.answer(1))["result"] == "no new turn"
 
 
