@@ -125,8 +125,18 @@ class _Event(msgspec.Struct):
     error: Any = None
 
 
+class _Kind(msgspec.Struct):
+    """What an event says of itself, if it is of a kind that is not known."""
+
+    type: Any = None
+    error: Any = None
+    message: Any = None
+
+
+_READ = frozenset({"content_block_delta", "content_block_start", "message_start", "message_delta"})
 _MESSAGES = msgspec.json.Decoder(_Message)
 _EVENTS = msgspec.json.Decoder(_Event)
+_KINDS = msgspec.json.Decoder(_Kind)
 
 
 class EventReader:
@@ -144,7 +154,7 @@ class EventReader:
         """Takes an event; its own `type` counts, and unknown ones are skipped."""
         if data.startswith(":"):
             return ""
-        event = decoded(data, _EVENTS)
+        event = _event(data)
         match event.type:
             case "content_block_delta" if event.delta and event.delta.type == "text_delta":
                 return self._add(event.delta.text)
@@ -194,6 +204,21 @@ class EventReader:
         if text:
             self._text.append(text)
         return text
+
+
+def _event(data: str) -> _Event:
+    """An event; what is not read of it may have any shape."""
+    try:
+        return decoded(data, _EVENTS)
+    except Unusable as error:
+        bad = error
+    kind = decoded(data, _KINDS)
+    if not isinstance(kind.type, str):
+        return _Event(error=kind.error)
+    if kind.type in _READ:
+        raise bad
+    said = kind.message if kind.type == "error" else None
+    return _Event(type=kind.type, error=kind.error or said)
 
 
 def _texts(blocks: list[Any]) -> Iterator[str]:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from promptkit_rpc.errors import Reason
 from promptkit_rpc.generation import Answer, FinishReason
 from promptkit_rpc.usage import TokenCounts
-from tests.support.calls import Sink, anthropic, call
+from tests.support.calls import Sink, anthropic, call, error
 from tests.support.provider import Provider, Step, events, message, streamed_message
 
 STOP = {"type": "message_stop"}
@@ -37,6 +38,37 @@ async def test_pieces_are_passed_on_and_the_answer_equals_the_unstreamed_one() -
         assert first == await backend.generate(call())
         assert sink.pieces == ["Hel", "lo\n"]
         await backend.close()
+
+
+@pytest.mark.parametrize("name", ["delta", "message", "content_block"])
+@pytest.mark.parametrize("value", [5, "word", [], {"type": 7}])
+async def test_an_event_of_a_kind_that_is_not_known_may_hold_anything(
+    name: str, value: Any
+) -> None:
+    unknown = {"type": "something_new", name: value}
+    answer, _ = await streamed(text("a"), unknown, {"type": 5, name: value}, text("b"), STOP)
+    assert answer.content == "ab"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"message": "too much"}, {"error": "too much", "message": 5, "delta": 5}]
+)
+async def test_an_error_event_of_another_shape_is_one_too(fields: dict[str, Any]) -> None:
+    """RET-1: and not an answer that cannot be read, which nobody would try again."""
+    async with Provider() as provider:
+        steps = [text("a"), {"type": "error", **fields}]
+        provider.always(events(*map(json.dumps, steps)))
+        failed = await error(anthropic(provider.url), call(deltas=Sink()))
+        assert (failed.reason, failed.retryable) == (Reason.SERVER, True)
+        assert failed.message.endswith("with an error inside: too much")
+
+
+async def test_an_event_that_is_read_has_to_have_its_shape() -> None:
+    """SEC-4."""
+    async with Provider() as provider:
+        provider.always(events(json.dumps({"type": "content_block_delta", "delta": 5})))
+        failed = await error(anthropic(provider.url), call(deltas=Sink()))
+        assert failed.reason is Reason.MALFORMED_RESPONSE
 
 
 async def test_cumulative_usage_is_not_added_up() -> None:
