@@ -55,6 +55,8 @@ _REASON_OF: dict[int, Reason] = {
     HTTPStatus.UNAUTHORIZED: Reason.AUTHENTICATION,
     HTTPStatus.PAYMENT_REQUIRED: Reason.QUOTA,
     HTTPStatus.FORBIDDEN: Reason.AUTHENTICATION,
+    # A proxy's on the way.
+    HTTPStatus.PROXY_AUTHENTICATION_REQUIRED: Reason.AUTHENTICATION,
     HTTPStatus.REQUEST_TIMEOUT: Reason.TIMEOUT,
     # Another request is in the way at the provider; that passes like a fault of its own.
     HTTPStatus.CONFLICT: Reason.SERVER,

@@ -181,7 +181,7 @@ class ChunkReader:
 
     def _chosen(self, choice: _Choice) -> str:
         choice.check(self._usage)
-        if choice.finish_reason is not None:
+        if choice.finish_reason:  # an empty one, which some gateways send all along, ends nothing
             self._finish = choice.finish_reason
         if choice.delta is None:
             return ""

@@ -59,8 +59,8 @@ def decoded(payload: bytes | str, decoder: msgspec.json.Decoder[T]) -> T:
 
 
 def _forgiven(payload: bytes | str, decoder: msgspec.json.Decoder[T], *, cut_off: bool) -> T:
-    """Half surrogate pairs, NaN and broken UTF-8 are sent in places that do not matter."""
-    text = payload if isinstance(payload, str) else payload.decode("utf-8", "replace")
+    """Half surrogates, NaN, broken UTF-8 and byte-order marks stand where they do not matter."""
+    text = payload if isinstance(payload, str) else payload.decode("utf-8-sig", "replace")
     try:
         return msgspec.convert(json.loads(text), decoder.type)
     except msgspec.ValidationError as error:
@@ -75,7 +75,7 @@ def _forgiven(payload: bytes | str, decoder: msgspec.json.Decoder[T], *, cut_off
 def error_body(payload: bytes) -> dict[str, Any] | None:
     """The JSON object of an error response, None where there is none."""
     try:
-        value: Any = json.loads(payload.decode("utf-8", "replace"))
+        value: Any = json.loads(payload.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
         return None
     if isinstance(value, list) and value:

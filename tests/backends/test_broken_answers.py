@@ -95,7 +95,9 @@ async def test_a_head_that_never_ends_is_malformed() -> None:
     """SEC-4."""
     async with Provider() as provider:
         provider.always((b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, End.NEVER))
-        assert (await error(openai(provider.url))).reason is Reason.MALFORMED_RESPONSE
+        failed = await error(openai(provider.url))
+        assert failed.reason is Reason.MALFORMED_RESPONSE
+        assert "its head is longer than 102400 bytes" in failed.message
 
 
 async def test_an_answer_without_bounds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +115,34 @@ async def test_an_answer_without_bounds_is_refused(monkeypatch: pytest.MonkeyPat
             failed = await error(backend, call(deltas=deltas))
             assert failed.reason is Reason.MALFORMED_RESPONSE
             assert "longer than 100000 bytes" in failed.message
+        await backend.close()
+
+
+async def test_an_answer_that_is_cut_at_the_bound_is_not_read_as_one_that_ended_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """SEC-4, RET-1: also where a piece of it ends at the very bound."""
+    monkeypatch.setattr(endpoint, "LONGEST_ANSWER", 2 * 256 * 1024)
+    bomb = gzip.compress(json.dumps({"pad": "x" * 10_000_000}).encode())
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
+    async with Provider() as provider:
+        provider.always((head, bomb, End.CLOSE))
+        failed = await error(openai(provider.url))
+        assert (failed.reason, failed.retryable) == (Reason.MALFORMED_RESPONSE, False)
+        assert "longer than 524288 bytes" in failed.message
+
+
+async def test_a_byte_order_mark_before_an_answer_or_an_error_is_skipped() -> None:
+    mark = "\ufeff".encode()
+    body = completion("whole")[1]
+    assert isinstance(body, bytes)
+    async with Provider() as provider:
+        provider.play(
+            respond(200, mark + body), respond(400, mark + b'{"error": {"message": "too much"}}')
+        )
+        backend = openai(provider.url)
+        assert (await backend.generate(call())).content == "whole"
+        assert (await error(backend)).message.endswith("answered 400: too much")
         await backend.close()
 
 

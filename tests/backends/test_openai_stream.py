@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptkit_rpc.backends.openai import ChunkReader
+from promptkit_rpc.errors import Reason
 from promptkit_rpc.generation import Answer, FinishReason
 from promptkit_rpc.usage import UNKNOWN, TokenCounts
-from tests.support.calls import Sink, call, openai
+from tests.support.calls import Sink, call, error, openai
 from tests.support.provider import Provider, Step, completion, delta, events, streamed_completion
 
 
@@ -151,6 +152,27 @@ async def test_a_finish_reason_completes_an_answer_without_done_and_done_one_wit
     )
     answer, _ = await streamed(delta("a"), "[DONE]")
     assert (answer.content, answer.finish_reason) == ("a", FinishReason.OTHER)
+
+
+async def test_an_empty_finish_reason_finishes_nothing() -> None:
+    """RET-1: some gateways send one with every chunk; what breaks off then is no answer."""
+    chunk = json.dumps({"choices": [{"delta": {"content": "a"}, "finish_reason": ""}]})
+    async with Provider() as provider:
+        provider.play(events(chunk), events(chunk, delta("b", "stop"), "[DONE]"))
+        backend = openai(provider.url)
+        failed = await error(backend, call(deltas=Sink()))
+        assert (failed.reason, failed.retryable) == (Reason.CONNECTION, True)
+        answer = await backend.generate(call(deltas=Sink()))
+        assert (answer.content, answer.finish_reason) == ("ab", FinishReason.STOP)
+        await backend.close()
+
+
+async def test_a_byte_order_mark_before_the_first_event_is_skipped() -> None:
+    """T-10: as the standard for event streams says; the first piece is not lost with it."""
+    mark = "\ufeff"
+    stream = f"{mark}data: {delta('a')}\n\ndata: {delta(mark, 'stop')}\n\ndata: [DONE]\n\n"
+    answer, sink = await streamed(stream.encode())
+    assert answer.content == f"a{mark}" == sink.text
 
 
 async def test_what_follows_done_is_not_looked_at() -> None:

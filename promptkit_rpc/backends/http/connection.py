@@ -245,7 +245,7 @@ class Connection(asyncio.BufferedProtocol):
     def _check(self, response: Response) -> None:
         """Raises if no more of a response will come."""
         if response.broken:
-            raise httpx.RemoteProtocolError("it is no valid HTTP")
+            raise httpx.RemoteProtocolError(response.why)
         if self._ended and self._received:
             raise BrokenOff("the response broke off") from self._lost
         if self._ended:

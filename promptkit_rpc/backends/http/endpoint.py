@@ -93,7 +93,13 @@ class Endpoint:
     def failed(self, error: httpx.HTTPError, reply: "Reply | None") -> CallFailed:
         """What a broken exchange is for the run."""
         status, progress = (reply.status, reply.progress) if reply is not None else (None, "")
-        return CallFailed(transport_failure(error, self.where, self._timeouts, status, progress))
+        proxy = self._transport.proxy
+        via = "" if proxy is None else f" through the proxy {proxy.shown}"
+        return CallFailed(
+            transport_failure(
+                error, self.where, self._timeouts, via=via, status=status, progress=progress
+            )
+        )
 
     async def close(self) -> None:
         """Closes every connection; calls in flight fail."""
@@ -164,12 +170,12 @@ class Reply(httpx.AsyncByteStream):
 
     async def read(self) -> bytes:
         """The whole decoded body; of an error only its beginning."""
-        limit = LONGEST_ANSWER if httpx.codes.is_success(self.status) else LONGEST_ERROR
+        whole = httpx.codes.is_success(self.status)
         parts: list[bytes] = []
         async with aclosing(self.__aiter__()) as pieces:
             async for piece in pieces:
                 parts.append(piece)
-                if self._decoded >= limit:
+                if not whole and self._decoded >= LONGEST_ERROR:
                     break
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
@@ -178,9 +184,9 @@ class Reply(httpx.AsyncByteStream):
 
         Read it to its end: after `leave` or `close` that is at once, and nothing is left open.
         """
-        plain = httpx.Response(
-            self.status, headers={"content-type": "text/event-stream; charset=utf-8"}, stream=self
-        )
+        # The standard skips a byte-order mark at the beginning, as this codec does.
+        kind = "text/event-stream; charset=utf-8-sig"
+        plain = httpx.Response(self.status, headers={"content-type": kind}, stream=self)
         async for event in httpx_sse.EventSource(plain).aiter_sse():
             if event.data:
                 yield event.data

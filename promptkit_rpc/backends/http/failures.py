@@ -19,18 +19,25 @@ class TooLong(httpx.DecodingError):
 
 
 def transport_failure(
-    error: httpx.HTTPError, where: str, timeouts: Timeouts, status: int | None, progress: str
+    error: httpx.HTTPError,
+    where: str,
+    timeouts: Timeouts,
+    *,
+    via: str,
+    status: int | None,
+    progress: str,
 ) -> GenerationFailed:
     """The failure of a call whose exchange with `where` broke.
 
-    `status` is that of the response if one had begun, and `progress` how much of it had come.
+    `via` names the proxy on the way, if there is one, with a space before it. `status` is that of
+    the response if one had begun, and `progress` how much of it had come.
     """
     match error:
         case ProxyRefused():
-            return _proxy_refused(error.status, where)
+            return _proxy_refused(error.status, where, via)
         case httpx.ConnectTimeout():
             reason, billed = Reason.TIMEOUT, False
-            text = f"no connection to {where} within {timeouts.connect:g} s (timeouts.connect)"
+            text = f"no connection to {where}{via} within {timeouts.connect:g} s (timeouts.connect)"
         case httpx.WriteTimeout():
             reason, billed = Reason.TIMEOUT, False
             text = f"{where} took no more of the request for {timeouts.read:g} s (timeouts.read)"
@@ -38,7 +45,7 @@ def transport_failure(
             reason, billed = Reason.TIMEOUT, True
             text = f"{where} sent nothing for {timeouts.read:g} s (timeouts.read){progress}"
         case httpx.ConnectError():
-            return _unconnected(error, where)
+            return _unconnected(error, where + via)
         case Unanswered():
             reason, billed = Reason.CONNECTION, True
             text = f"{where} closed the connection without an answer"
@@ -56,12 +63,12 @@ def transport_failure(
     )
 
 
-def _proxy_refused(status: int, where: str) -> GenerationFailed:
+def _proxy_refused(status: int, where: str, via: str) -> GenerationFailed:
     if status == _PROXY_LOGIN:
-        text = f"the proxy wants another login before it connects to {where}"
+        text = f"no connection to {where}{via}: the proxy wants another login"
         reason, retryable = Reason.AUTHENTICATION, False
     else:
-        text = f"the proxy did not connect to {where}: it answered {status}"
+        text = f"no connection to {where}{via}: the proxy answered {status}"
         reason, retryable = Reason.CONNECTION, status >= _SERVER_ERRORS
     return GenerationFailed(
         text, reason=reason, http_status=status, retryable=retryable, billed=False

@@ -39,6 +39,7 @@ class Response:
         self.complete = False
         self.broken = False
         """It is no valid HTTP; what was read before that stays."""
+        self.why = "it is no valid HTTP"
         self.reusable = False
         """Its connection may carry another one."""
         # The two hold each other, until `drop`.
@@ -58,8 +59,10 @@ class Response:
             self.reusable = False
             self.broken = not self.complete
         self._barren = 0 if len(self._pieces) > had else self._barren + len(data)
-        if self._barren > LONGEST_HEAD and not self.complete:
+        if self._barren > LONGEST_HEAD and not self.complete and not self.broken:
             self.broken = True
+            what = "what parts its body" if self.begun else "its head"
+            self.why = f"{what} is longer than {LONGEST_HEAD} bytes"
         if self.complete or self.broken:
             self.drop()
 

@@ -27,6 +27,12 @@ class Proxy:
     variable: str
     login: Login | None = field(default=None, repr=False)
 
+    @property
+    def shown(self) -> str:
+        """Its address and where that is written, without the login."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port} ({self.variable})"
+
 
 def proxy_for(scheme: str, host: str, port: int, environ: Mapping[str, str]) -> Proxy | None:
     """The proxy for an origin, or None to go there directly.

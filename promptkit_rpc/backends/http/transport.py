@@ -13,7 +13,7 @@ from typing import cast
 
 import httpx
 
-from promptkit_rpc.backends.http.connection import Connection, Content, Pace, Unanswered
+from promptkit_rpc.backends.http.connection import BrokenOff, Connection, Content, Pace, Unanswered
 from promptkit_rpc.backends.http.login import Login
 from promptkit_rpc.backends.http.message import head_of
 from promptkit_rpc.backends.http.proxies import Proxy, proxy_for
@@ -165,7 +165,7 @@ class StackTransport(httpx.AsyncBaseTransport):
         context = await self._tls() if tls else None
         try:
             async with asyncio.timeout(timeouts.get("connect")):
-                connection = await self._opened(context, timeouts)
+                connection = await self._opened(context)
         except TimeoutError:
             raise httpx.ConnectTimeout("no connection in time") from None
         except OSError as error:
@@ -176,9 +176,7 @@ class StackTransport(httpx.AsyncBaseTransport):
             raise httpx.ConnectError("the backend is closed")
         return connection
 
-    async def _opened(
-        self, context: ssl.SSLContext | None, timeouts: dict[str, float | None]
-    ) -> Connection:
+    async def _opened(self, context: ssl.SSLContext | None) -> Connection:
         proxy = self.proxy
         if proxy is None:
             return await self._dial(self._host, self._port, context)
@@ -187,7 +185,7 @@ class StackTransport(httpx.AsyncBaseTransport):
         if self._scheme == "http":
             return connection
         try:
-            await self._tunnel(connection, proxy, timeouts)
+            await self._tunnel(connection, proxy)
             await connection.start_tls(context, self._host)
         except BaseException:
             connection.abort()
@@ -206,16 +204,21 @@ class StackTransport(httpx.AsyncBaseTransport):
         )
         return connection
 
-    async def _tunnel(
-        self, connection: Connection, proxy: Proxy, timeouts: dict[str, float | None]
-    ) -> None:
+    async def _tunnel(self, connection: Connection, proxy: Proxy) -> None:
         host = f"[{self._host}]" if ":" in self._host else self._host
         target = f"{host}:{self._port}".encode()
         headers = [(b"Host", target)]
         if proxy.login is not None:
             headers.append(_authorization(proxy.login))
         head = head_of(b"CONNECT", target, headers)
-        response = await connection.request(head, Content([]), timeouts)
+        try:
+            # All of this is bounded by the time that a connection may take.
+            response = await connection.request(head, Content([]), {})
+        except httpx.RemoteProtocolError as error:
+            # Of the request itself nothing has been sent yet.
+            ended = isinstance(error, Unanswered | BrokenOff)
+            why = "closed the connection" if ended else f"cannot be understood: {error}"
+            raise httpx.ConnectError(f"the proxy {why}") from None
         if not _OK <= response.status < _REDIRECTS:
             raise ProxyRefused(response.status)
 

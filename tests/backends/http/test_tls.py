@@ -11,6 +11,7 @@ from tests.support.calls import Sink, call, error, failure, openai
 from tests.support.provider import (
     End,
     Provider,
+    Script,
     completion,
     refusal,
     respond,
@@ -110,7 +111,8 @@ async def test_plain_http_is_handed_to_the_proxy_whole(monkeypatch: pytest.Monke
         assert request.target == "http://provider.example:81/v1/chat/completions"
         assert request.headers["host"] == "provider.example:81"
         assert request.headers["proxy-authorization"] == "Basic bWU6cHc="
-        assert (await error(backend)).http_status == 407
+        failed = await error(backend)
+        assert (failed.http_status, failed.reason) == (407, Reason.AUTHENTICATION)
         await backend.close()
 
 
@@ -132,7 +134,44 @@ async def test_a_proxy_that_opens_no_tunnel_is_named(
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
         failed = await error(openai("https://provider.example"))
         assert (failed.reason, failed.retryable, failed.billed) == (reason, retryable, False)
-        assert "proxy" in failed.message
+        assert f"through the proxy 127.0.0.1:{proxy.port} (HTTPS_PROXY)" in failed.message
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ((End.CLOSE,), "the proxy closed the connection"),
+        ((b"HTTP/1.1 200 Conn", End.CLOSE), "the proxy closed the connection"),
+        ((b"SSH-2.0-other\r\n", End.NEVER), "the proxy cannot be understood: it is no valid HTTP"),
+    ],
+)
+@pytest.mark.usefixtures("_trusting")
+async def test_a_tunnel_that_breaks_off_has_cost_nothing(
+    script: Script, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """USE-2, RET-1, T-17: the provider has got nothing yet, and is not the one to look at."""
+    async with Provider() as proxy:
+        proxy.always(script)
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("//", "//me:canary-PW@"))
+        failed = await error(openai("https://provider.example"))
+        assert (failed.reason, failed.retryable, failed.billed) == (Reason.CONNECTION, True, False)
+        assert failed.message == (
+            "no connection to provider.example through the proxy"
+            f" 127.0.0.1:{proxy.port} (HTTPS_PROXY): {why}"
+        )
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.usefixtures("_trusting")
+async def test_a_proxy_that_is_not_there_is_named(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RET-1, T-17."""
+    monkeypatch.setenv("all_proxy", "http://[::1]:1")
+    failed = await error(openai(f"{scheme}://127.0.0.1:2"))
+    assert failed.message.startswith(
+        "no connection to 127.0.0.1:2 through the proxy [::1]:1 (all_proxy): "
+    )
 
 
 @pytest.mark.usefixtures("_trusting")
@@ -146,6 +185,7 @@ async def test_a_proxy_that_never_opens_the_tunnel_is_a_timeout(
         limits = Timeouts(connect=0.03)
         failed = await failure(openai("https://provider.example", timeouts=limits))
         assert failed.error.reason is Reason.TIMEOUT
+        assert f"through the proxy 127.0.0.1:{proxy.port}" in failed.error.message
         await proxy.hung_up(1)
 
 
