@@ -92,7 +92,7 @@ class Admission:
         self, backend: str, capacity: int | None, permits: int | None, queue: int | None
     ) -> None:
         self.leases = Slots(capacity, queue, f"backend {backend!r}")
-        self.permits = Slots(permits if permits is not None else capacity, name=backend)
+        self.permits = Slots(permits if permits is not None else capacity)
 
     def resize(self, capacity: int | None, permits: int | None, queue: int | None) -> None:
         """Takes over changed limits; runs in flight keep what they hold."""

@@ -122,6 +122,17 @@ async def test_changed_limits_apply_to_leases_permits_and_the_queue() -> None:
     assert (admission.leases.size, admission.permits.size) == (3, 2)
 
 
+async def test_a_run_that_is_not_admitted_is_told_by_whom_and_what_to_do() -> None:
+    """ADM-4."""
+    admission = Admission("main", 1, None, 0)
+    await admission.leases.acquire(CancelSignal())
+    with pytest.raises(AdmissionRejected) as caught:
+        await admission.leases.acquire(CancelSignal())
+    assert caught.value.message == (
+        "backend 'main': all 1 in use and 0 waiting; try again later or raise `queue` or `capacity`"
+    )
+
+
 def test_permits_follow_capacity_unless_given() -> None:
     """ADM-1."""
     assert Admission("b", 3, None, None).permits.size == 3

@@ -8,6 +8,7 @@ def test_only_a_retired_provider_without_users_is_idle() -> None:
     used = provider(FakeBackend(answer()))
     assert not used.idle
     with used:
-        used.retire()
+        with used:
+            used.retire()
         assert not used.idle
     assert used.idle

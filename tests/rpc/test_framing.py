@@ -42,6 +42,9 @@ def lost(data: bytes) -> str:
         b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 5\r\n\r\n",
         b"Content-Length: 5\r\nContent-Type: application/vscode-jsonrpc; charset=utf8\r\n\r\n",
         b'Content-Length: 5\r\ncontent-type: x; a=b; Charset="UTF-8"\r\n\r\n',
+        b"Content-Length: 5\r\nContent-Type: application/vscode-jsonrpc\r\n\r\n",
+        b"Content-Length: 5\r\nContent-Type: x;charset = 'utf-8' ;b=c\r\n\r\n",
+        b"Content-Length: 00000000000000000005\r\n\r\n",
         b"X-Foo: bar\r\nContent-Length: 5\r\nY:\r\n\r\n",
         b"Content-Length: 5\r\nContent-Length: 05\r\n\r\n",
     ],
@@ -64,6 +67,7 @@ def test_headers_are_read_as_the_protocol_allows_them(head: bytes) -> None:
         (b"Content-Length:\r\n\r\n", "unreadable"),
         (b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", "unreadable"),
         (b"Content-Length: \xd9\xa3\r\n\r\n", "unreadable"),
+        (b"Content-Length: 000000000000000000005\r\n\r\n", "unreadable"),
         (b"Content-Length: 5\r\ncontent-length: 6\r\n\r\n", "given as 5 and as 6"),
         (b"a banner\r\nContent-Length: 5\r\n\r\n", "no header"),
         (b"a banner: 1\r\nContent-Length: 5\r\n\r\n", "no header"),
@@ -111,10 +115,28 @@ def test_the_frame_after_an_oversized_one_is_read() -> None:
     assert events == [("Refused", b"a" * 20, reason), b"b" * 10]
 
 
-def test_a_body_in_another_charset_is_refused_and_skipped() -> None:
+@pytest.mark.parametrize("head", [b"Content-Length: 10\r\n\r\n", b"content-length: 10\n\n"])
+def test_a_body_as_large_as_the_limit_is_read(head: bytes) -> None:
+    """R-14."""
+    assert read(head + b"a" * 10, max_body=10) == [b"a" * 10]
+    (refused,) = read(head + b"a" * 10, max_body=9)
+    assert refused == ("Refused", b"a" * 10, "the body has 10 bytes; the limit is 9")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (b"x; charset=latin-1", "latin-1"),
+        (b"x;charset=Latin-1", "latin-1"),
+        (b"x; a=b; charset = 'utf-16' ", "utf-16"),
+        (b"x; charset=a=b", "a=b"),
+        (b"x; charset=" + b"y" * 41, "y" * 40),
+    ],
+)
+def test_a_body_in_another_charset_is_refused_and_skipped(written: bytes, shown: str) -> None:
     """R-16."""
-    framed = b"Content-Length: 2\r\nContent-Type: x; charset=latin-1\r\n\r\n{}"
-    reason = "charset 'latin-1' is not supported; send UTF-8"
+    framed = b"Content-Length: 2\r\nContent-Type: " + written + b"\r\n\r\n{}"
+    reason = f"charset {shown!r} is not supported; send UTF-8"
     assert read(framed + header(2) + b"[]") == [("Refused", b"{}", reason), b"[]"]
 
 

@@ -84,6 +84,30 @@ def test_a_malformed_message_is_answered_by_what_is_wrong(
 
 
 @pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"{", "the body is no JSON: "),
+        (b'{"jsonrpc":"2.0","id":null,"method":"x"}', "an id must be a string or an integer"),
+        (b'{"id":1,"method":"x"}', 'jsonrpc must be "2.0"'),
+        (b'{"id":1,"result":1}', 'jsonrpc must be "2.0"'),
+        (b'{"jsonrpc":"2.0","id":1,"method":5}', "method must be a string"),
+        (b'{"jsonrpc":"2.0","id":1}', "a message needs a method, or an id with a result or an err"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","result":1}', "either a request or an answer"),
+        (b'{"jsonrpc":"2.0","id":1,"result":1,"error":2}', "either a result or an error"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}', "params must be an object"),
+        (b'{"jsonrpc":"2.0","id":1,"method":"x","a":"\\ud800"}', "a lone surrogate"),
+        (b"[1]", "a batch is not supported"),
+        (b"1", "a message that is no object is not supported"),
+    ],
+)
+def test_a_malformed_message_is_told_what_is_wrong(body: bytes, words: str) -> None:
+    """X-03."""
+    read = parse(body)
+    assert isinstance(read, Refusal)
+    assert words in read.error.message
+
+
+@pytest.mark.parametrize(
     "value",
     [b"[" * 20_000 + b"]" * 20_000, b"[" * 500 + b"]" * 500, b"1" * 5000, b"1e999", b'"\\ud800"'],
 )
@@ -128,6 +152,9 @@ def test_paired_surrogates_are_text() -> None:
         b'{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"xxxx',
         b'{"id" : 7 , "params":{"id":8,"b":[{"id":9}]},"method":"x","c":"',
         b'{"params":{"a":"}{\\"id\\":1"},"\\u0069d":7,"method":"x","',
+        b'{"id":7,"params":{"a":"xxxx',
+        b'{"id":7,"method":"x","c":"xxxx',
+        b'{"a":{"b":{}},"id":7,"method":"x","c":"xxxx',
     ],
 )
 def test_the_id_of_a_skipped_request_is_read_from_its_head(head: bytes) -> None:
@@ -158,9 +185,10 @@ def test_a_skipped_message_without_a_sure_id_is_answered_with_null(head: bytes) 
     assert read.id is None
 
 
-def test_a_skipped_answer_fails_the_request_it_answers() -> None:
+@pytest.mark.parametrize("member", [b'"result":{"content":"xxx', b'"error":{"message":"xxx'])
+def test_a_skipped_answer_fails_the_request_it_answers(member: bytes) -> None:
     """R-14, R-07."""
-    read = refused(b'{"jsonrpc":"2.0","id":7,"result":{"content":"xxx', "too large")
+    read = refused(b'{"jsonrpc":"2.0","id":7,' + member, "too large")
     assert isinstance(read, Answer)
     assert (read.id, read.error and read.error.message) == (7, "too large")
 
