@@ -66,7 +66,8 @@ class Engine:
 
     async def run(self, request: RunRequest, signal: CancelSignal) -> RunResult:
         """Prepares and executes one request."""
-        return await self.execute(await self.prepare(request, signal), signal)
+        # A close in between takes no run away that was accepted before.
+        return await self._execute((await self.prepare(request, signal)).claim(), signal)
 
     async def prepare(self, request: RunRequest, signal: CancelSignal) -> Prepared:
         """Resolves and renders; sends nothing. What it raises is listed at `execution.prepare`."""
@@ -98,6 +99,9 @@ class Engine:
             plan = evolve(
                 plan, observers=(*plan.observers, *observers), stream=stream or plan.stream
             )
+        return await self._execute(plan, signal)
+
+    async def _execute(self, plan: Plan, signal: CancelSignal) -> RunResult:
         try:
             return await execute(plan, self._services, signal, self._credential)
         finally:

@@ -144,6 +144,26 @@ async def test_a_closed_engine_takes_no_request_and_its_run_in_flight_finishes(
         assert (await client.request("promptkit/session/status"))["engines"] == []
 
 
+async def test_a_run_that_is_being_prepared_when_its_engine_closes_finishes_too(
+    tmp_path: Path,
+) -> None:
+    """OWN-3, ENG-1: it was in flight, whatever it was at."""
+    workspace = echoing(tmp_path)
+    workspace.write("report.txt", "the report")
+    workspace.write(
+        "prompts/read.prompt.yaml",
+        "profile: p\ninputs: {report: {file: report.txt}}\n"
+        "messages: [{role: user, content: '{{ inputs.report }}'}]\n",
+    )
+    async with attached(workspace.root) as client:
+        running = client.start("promptkit/run", {"promptId": "read"})
+        closing = client.start("promptkit/engine/close", {"engineId": "default"})
+        assert (await running)["content"] == "the report"
+        assert await closing is None
+        error = await client.refused("promptkit/run", {"promptId": "read"})
+        assert error.data["kind"] == "engineNotFound"
+
+
 async def test_status_counts_what_is_held_and_how_busy_each_backend_is(tmp_path: Path) -> None:
     """ADM-1."""
     gate = Gate()
