@@ -46,6 +46,7 @@ def lost(data: bytes) -> str:
         b"Content-Length: 5\r\nContent-Type: x;charset = 'utf-8' ;b=c\r\n\r\n",
         b"Content-Length: 00000000000000000005\r\n\r\n",
         b"X-Foo: bar\r\nContent-Length: 5\r\nY:\r\n\r\n",
+        b"X-From: http://localhost:80/\r\nContent-Length: 5\r\n\r\n",
         b"Content-Length: 5\r\nContent-Length: 05\r\n\r\n",
     ],
 )
@@ -69,6 +70,7 @@ def test_headers_are_read_as_the_protocol_allows_them(head: bytes) -> None:
         (b"Content-Length: \xd9\xa3\r\n\r\n", "unreadable"),
         (b"Content-Length: 000000000000000000005\r\n\r\n", "unreadable"),
         (b"Content-Length: 5\r\ncontent-length: 6\r\n\r\n", "given as 5 and as 6"),
+        (b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", "given as 5 and as 6"),
         (b"a banner\r\nContent-Length: 5\r\n\r\n", "no header"),
         (b"a banner: 1\r\nContent-Length: 5\r\n\r\n", "no header"),
         (b": 1\r\nContent-Length: 5\r\n\r\n", "no header"),
@@ -95,6 +97,18 @@ def test_a_header_line_of_100_kilobytes_is_skipped_and_a_megabyte_is_the_limit()
     """R-14."""
     assert read(b"X: " + b"x" * 100_000 + b"\r\nContent-Length: 2\r\n\r\n{}") == [b"{}"]
     assert f"longer than {MAX_HEADER}" in lost(b"X: " + b"x" * MAX_HEADER)
+
+
+@pytest.mark.parametrize("line", [b"X: 1\r\n", b"X: " + b"x" * 1000 + b"\r\n"])
+def test_many_header_lines_count_together(line: bytes) -> None:
+    """R-14: and those of the frame before do not count."""
+    end = b"Content-Length: 2\r\n\r\n"
+    room = MAX_HEADER - len(end)
+    lines = line * (room // len(line) - 1)
+    whole = lines + b"Y: " + b"y" * (room - len(lines) - 5) + b"\r\n" + end
+    assert len(whole) == MAX_HEADER
+    assert read((whole + b"{}") * 2) == [b"{}", b"{}"]
+    assert f"longer than {MAX_HEADER}" in lost(b"Z: \r\n" + whole)
 
 
 def test_an_oversized_body_is_refused_from_its_head_before_it_has_come() -> None:
@@ -140,8 +154,24 @@ def test_a_body_in_another_charset_is_refused_and_skipped(written: bytes, shown:
     assert read(framed + header(2) + b"[]") == [("Refused", b"{}", reason), b"[]"]
 
 
+@pytest.mark.parametrize("size", [1, HEAD - 1, HEAD, HEAD + 1, 3 * HEAD])
+def test_the_rest_of_an_oversized_body_is_skipped_however_it_comes(size: int) -> None:
+    """R-14: what follows is read from its first byte on."""
+    stream = header(4 * HEAD) + b"{" * 4 * HEAD + header(2) + b"[]"
+    framer = Framer(max_body=10)
+    events: list[Any] = []
+    for at in range(0, len(stream), size):
+        events += plain(framer.feed(stream[at : at + size]))
+    assert events == [
+        ("Refused", b"{" * HEAD, f"the body has {4 * HEAD} bytes; the limit is 10"),
+        b"[]",
+    ]
+    assert not framer.inside
+
+
 def test_an_empty_body_is_a_body() -> None:
     """R-16."""
+    assert read(b"content-length: 0\r\n\r\n" * 2) == [b"", b""]
     assert read(header(0) + header(0)) == [b"", b""]
 
 
