@@ -126,7 +126,12 @@ class Daemon:
         except (AttributeError, OSError):
             self._poll(process_id)
         else:
-            self._loop.add_reader(watched, self._parent_gone)
+            self._loop.add_reader(watched, self._watched_gone, watched)
+
+    def _watched_gone(self, watched: int) -> None:
+        # It stays readable, so that the loop would not come to rest for as long as the end takes.
+        self._loop.remove_reader(watched)
+        self._parent_gone()
 
     def _poll(self, process_id: int) -> None:
         if _alive(process_id):

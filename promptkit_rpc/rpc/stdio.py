@@ -93,6 +93,10 @@ class Writer:
             self._now = partial(_sent, self._socket)
         elif stat.S_ISFIFO(mode):
             self._now = partial(_piped, sink, _output_poll(sink))
+        # Both show that nobody reads them even while nothing is written.
+        self._watched = self._now is not None
+        if self._watched:
+            self._loop.add_reader(sink, self._stirred)
         self._parts: list[bytes] = []
         self._size = 0
         self._behind = 0
@@ -134,6 +138,7 @@ class Writer:
     def close(self) -> None:
         """Writes no more; the descriptor itself stays open."""
         self._lost = True
+        self._unwatch()
         if self._queue is not None:
             self._queue.put(None)
         if self._socket is not None:
@@ -192,10 +197,23 @@ class Writer:
             elif not drained.done():
                 drained.set_result(None)
 
+    def _stirred(self) -> None:
+        """Nobody reads any more; or there is something to read, and it is no use to watch."""
+        self._unwatch()
+        if _broken(self._sink):
+            self._end()
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._watched = False
+            self._loop.remove_reader(self._sink)
+
     def _end(self) -> None:
-        self._lost = True
+        told, self._lost = self._lost, True
+        self._unwatch()
         self._advance(0)
-        self._on_lost()
+        if not told:
+            self._on_lost()
 
 
 def _pieces(parts: list[bytes]) -> Iterator[bytes]:
@@ -238,6 +256,12 @@ def _output_poll(sink: int) -> "select.poll":
     poll = select.poll()
     poll.register(sink, select.POLLOUT)
     return poll
+
+
+def _broken(sink: int) -> bool:
+    poll = select.poll()
+    poll.register(sink, 0)
+    return bool(poll.poll(0))
 
 
 def _piped(sink: int, poll: "select.poll", data: memoryview) -> int:

@@ -121,8 +121,14 @@ async def test_what_a_command_prints_is_in_no_frame(tmp_path: Path) -> None:
 SERVE = [sys.executable, "-m", "promptkit_rpc", "serve"]
 
 
-async def test_the_daemon_ends_with_the_program_that_started_it(tmp_path: Path) -> None:
-    """R-12: killed hard while it is idle, runs, or waits for a callback; without using the CPU."""
+@pytest.mark.parametrize("named", [False, True])
+async def test_the_daemon_ends_with_the_program_that_started_it(
+    tmp_path: Path, *, named: bool
+) -> None:
+    """R-12: killed hard while it is idle, runs, or waits for a callback; without using the CPU.
+
+    Whether it is known by the end of the input alone or by its process too.
+    """
     async with AsyncExitStack() as stack:
         provider = await stack.enter_async_context(Provider())
         provider.always((asyncio.Event(),))
@@ -131,7 +137,7 @@ async def test_the_daemon_ends_with_the_program_that_started_it(tmp_path: Path) 
         workspace = echoing(tmp_path / "w").settings(backends=backends, profiles=profiles)
         workspace.prompt("ask", "{{ text }}", profile="s")
         idle, busy, asking = [
-            await stack.enter_async_context(Wrapped(workspace.root)) for _ in range(3)
+            await stack.enter_async_context(Wrapped(workspace.root, named=named)) for _ in range(3)
         ]
         hello = {"promptId": "ask", "variables": {"text": "x"}}
         busy.start("promptkit/run", {**hello, "profile": "b"})
@@ -169,6 +175,25 @@ def test_without_input_or_without_a_reader_the_daemon_ends_quietly(tmp_path: Pat
                 daemon.stdin.flush()
             assert daemon.wait(BOUND) == 1
             assert daemon.stderr.read() == b""
+
+
+async def test_a_run_that_nobody_waits_for_ends_with_its_reader(tmp_path: Path) -> None:
+    """R-12: the output is closed while the input stays open and there is nothing to write."""
+    async with Provider() as provider:
+        provider.always((asyncio.Event(),))
+        workspace = echoing(tmp_path).settings(
+            backends={"b": {"kind": "openai", "baseUrl": provider.url}},
+            profiles={"p": {"backend": "b", "model": "m"}},
+        )
+        async with RawDaemon(workspace.root) as daemon:
+            await daemon.write(frame(HELLO))
+            await daemon.read_frame()
+            await daemon.write(run(1, "hello"))
+            await provider.arrived(1)
+            await daemon.stop_listening()
+            assert await daemon.wait() == 1
+            assert daemon.stderr == ""
+        await provider.hung_up(1)
 
 
 def framed(head: bytes, ident: Json) -> bytes:

@@ -15,7 +15,6 @@ import pytest
 from tests.load.states import FEW, STATES, Left, brought
 from tests.support.daemon import BOUND, RpcError
 from tests.support.figures import tell
-from tests.support.frames import frame
 from tests.support.wrapped import Wrapped
 
 CANCELLED = -32800
@@ -129,10 +128,6 @@ async def test_when_nobody_reads_its_output_the_daemon_goes(
         lefts = await brought(stack, tmp_path, names)
         for left in lefts:
             await left.daemon.stop_listening()
-            # Only who writes learns that nobody reads.
-            left.daemon.put(
-                frame({"jsonrpc": "2.0", "id": 0, "method": "promptkit/session/status"})
-            )
         codes = await asyncio.gather(*(left.daemon.wait(BOUND) for left in lefts))
         assert set(codes) == {1}
         for left in lefts:

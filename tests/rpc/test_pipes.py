@@ -167,6 +167,56 @@ async def test_when_nobody_reads_any_more_it_is_told_once(ends: Ends) -> None:
         os.close(wire.sink)
 
 
+@KINDS
+async def test_that_nobody_reads_shows_before_anything_is_written(ends: Ends) -> None:
+    """R-12: once, and not while somebody does."""
+    wire = Wire(ends)
+    wire.writer.send(b"x", last=True)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert wire.told == 0
+    os.close(wire.source)
+    async with asyncio.timeout(BOUND):
+        await wire.lost.wait()
+    wire.writer.send(b"x", last=True)
+    assert wire.told == 1
+    wire.writer.close()
+    os.close(wire.sink)
+
+
+async def test_a_connection_on_which_something_comes_is_not_lost() -> None:
+    """R-12: one socket for both directions, of which the other side has ended its own."""
+    ours, theirs = socket.socketpair()
+    told: list[str] = []
+    writer = Writer(ours.fileno(), lambda: told.append("lost"))
+    theirs.send(b"x")
+    theirs.shutdown(socket.SHUT_WR)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    writer.send(b"x", last=True)
+    assert (told, theirs.recv(100)) == ([], header(1) + b"x")
+    writer.close()
+    ours.close()
+    theirs.close()
+
+
+async def test_a_pipe_that_is_open_both_ways_is_not_lost() -> None:
+    """R-12: what is written can be read from the same descriptor."""
+    source, sink = os.pipe()
+    both = os.open(f"/proc/self/fd/{sink}", os.O_RDWR)
+    told: list[str] = []
+    writer = Writer(both, lambda: told.append("lost"))
+    for _ in range(3):
+        writer.send(b"x", last=True)
+        for _ in range(5):
+            await asyncio.sleep(0)
+    assert told == []
+    assert os.read(source, 100) == 3 * (header(1) + b"x")
+    writer.close()
+    for descriptor in (source, sink, both):
+        os.close(descriptor)
+
+
 async def test_those_who_wait_for_room_go_on_when_nobody_reads_any_more() -> None:
     """R-12."""
     wire = Wire(pipe)
