@@ -106,7 +106,10 @@ async def test_an_id_in_flight_is_refused_and_the_first_goes_on() -> None:
     lab.ask(1, "wait")
     await turns()
     lab.ask(1, "echo")
-    assert lab.last["error"]["code"] == -32600
+    assert lab.last["error"] == {
+        "code": -32600,
+        "message": "a request with this id is in flight",
+    }
     lab.tell("$/cancelRequest", {"id": 1})
     await turns()
     assert [a["error"]["code"] for a in lab.answers(1)] == [-32600, -32800]
@@ -283,11 +286,29 @@ async def test_other_errors_go_through_the_mapping_that_was_given() -> None:
     assert (await lab.answer(1))["error"] == expected
 
 
+async def test_an_error_that_cannot_be_mapped_is_answered_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """SEC-4: both faults are in the log."""
+
+    def broken(_: Exception) -> RpcError:
+        raise LookupError(SECRET)
+
+    lab = Lab({"fail": _raise_later(KeyError(SECRET))}, errors=broken)
+    lab.ask(1, "fail")
+    error = (await lab.answer(1))["error"]
+    assert (error["code"], error["data"]["kind"]) == (-32803, "internal")
+    assert "fail raised KeyError" in caplog.text
+    assert "fail raised LookupError" in caplog.text
+    assert SECRET not in caplog.text
+
+
 async def test_a_stray_task_cancellation_in_a_handler_is_answered() -> None:
     """SEC-4."""
     lab = Lab({"fail": _raise_later(asyncio.CancelledError())})
     lab.ask(1, "fail")
-    assert (await lab.answer(1))["error"]["code"] == -32800
+    error = (await lab.answer(1))["error"]
+    assert (error["code"], error["message"]) == (-32800, "stopped")
 
 
 @pytest.mark.parametrize("value", [object(), {1, object()}, {(1, 2): 3}, [10**5000]])
