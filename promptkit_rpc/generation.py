@@ -104,6 +104,11 @@ class Answer:
     usage: TokenCounts = UNKNOWN
 
 
+def ended(reason: FinishReason | None, refusal: str | None) -> FinishReason | None:
+    """Why an answer ended: the words of a refusal make it one, unless it was filtered."""
+    return FinishReason.REFUSAL if refusal and reason is not FinishReason.CONTENT_FILTER else reason
+
+
 class CallFailed(Exception):  # noqa: N818
     """A call without an answer: the error to report and what usage is known of it all the same."""
 

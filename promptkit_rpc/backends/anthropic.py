@@ -7,13 +7,12 @@ the white space at its end, which the provider refuses. `maxTokens` is 4096 wher
 and `seed` is not sent. `extra` wins over every field but those it may not hold.
 """
 
-from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
 
 from promptkit_rpc.backends.anthropic_wire import Body, segment
-from promptkit_rpc.backends.payload import Refused, Unusable, decoded, members
+from promptkit_rpc.backends.payload import Refused, Unusable, decoded, members, part_text, worded
 from promptkit_rpc.backends.provider import HttpBackend
 from promptkit_rpc.backends.request import spliced
 from promptkit_rpc.backends.schemas import anthropic_format, with_words
@@ -88,7 +87,10 @@ class AnthropicBackend(HttpBackend):
         content = message.content
         if not isinstance(content, list):
             raise Unusable("it holds no list of content blocks", _usage(message.usage))
-        text = well_formed("".join(_texts(cast("list[Any]", content))))
+        try:
+            text = well_formed("".join(map(part_text, cast("list[Any]", content))))
+        except Unusable as bad:
+            raise Unusable(bad.why, _usage(message.usage)) from None
         return _answer(text, message.stop_reason, message.stop_details, message.usage)
 
     def reader(self) -> "EventReader":
@@ -198,7 +200,8 @@ class EventReader:
         self._counts |= {name: value for name, value in members(usage).items() if value is not None}
 
     def _add(self, text: object) -> str:
-        return self._kept(self._clean.feed(text)) if isinstance(text, str) and text else ""
+        words = worded(text)
+        return self._kept(self._clean.feed(words)) if words else ""
 
     def _kept(self, text: str) -> str:
         if text:
@@ -219,16 +222,6 @@ def _event(data: str) -> _Event:
         raise bad
     said = kind.message if kind.type == "error" else None
     return _Event(type=kind.type, error=kind.error or said)
-
-
-def _texts(blocks: list[Any]) -> Iterator[str]:
-    """The answer's text; thinking and tools are no part of it."""
-    for block in blocks:
-        match block:
-            case {"type": "text", "text": str(text)}:
-                yield text
-            case _:
-                continue
 
 
 def _answer(text: str, stop: object, details: object, usage: object) -> Answer:

@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import msgspec
 
-from promptkit_rpc.backends.payload import Refused, Unusable, decoded, members
+from promptkit_rpc.backends.payload import Refused, Unusable, decoded, members, part_text
 from promptkit_rpc.backends.provider import HttpBackend
 from promptkit_rpc.backends.request import encoded, listed, spliced
 from promptkit_rpc.backends.schemas import openai_format, with_words
 from promptkit_rpc.backends.unicode import WellFormed, well_formed
 from promptkit_rpc.conversation.message import Message, Role
 from promptkit_rpc.definitions.settings import Structured
-from promptkit_rpc.generation import Answer, Call, FinishReason
+from promptkit_rpc.generation import Answer, Call, FinishReason, ended
 from promptkit_rpc.output.contract import Format
 from promptkit_rpc.secret import Secret
 from promptkit_rpc.usage import UNKNOWN, TokenCounts
@@ -28,6 +28,9 @@ _FINISHED = {
     "length": FinishReason.LENGTH,
     "content_filter": FinishReason.CONTENT_FILTER,
 }
+_TEXTS = ("text", "output_text")
+"""The types of a part of content that is text."""
+
 _ERROR = "error"
 """A finish reason of some gateways, where the model's server failed half way; also an object."""
 
@@ -219,23 +222,20 @@ def _said(part: _Part) -> tuple[str, str | None]:
     texts: list[str] = []
     for item in cast("list[Any]", content):
         match item:
-            case str(words) | {"type": "text" | "output_text", "text": str(words)}:
+            case str(words):
                 texts.append(words)
             case {"type": "refusal", "refusal": str(words)} if words:
                 refusal = refusal or words
             case _:
-                # Reasoning and whatever comes to be invented: no part of the answer's text.
-                continue
+                texts.append(part_text(item, _TEXTS))
     return "".join(texts), refusal
 
 
 def _answer(text: str, refusal: str | None, finish: object, usage: object) -> Answer:
-    reason = _FINISHED.get(finish, FinishReason.OTHER) if isinstance(finish, str) else None
-    if refusal is not None and reason is not FinishReason.CONTENT_FILTER:
-        reason = FinishReason.REFUSAL
+    reason = _FINISHED.get(finish) if isinstance(finish, str) else None
     return Answer(
         content=text,
-        finish_reason=reason or FinishReason.OTHER,
+        finish_reason=ended(reason, refusal) or FinishReason.OTHER,
         refusal=None if refusal is None else well_formed(refusal),
         usage=_usage(usage),
     )

@@ -96,6 +96,28 @@ def members(value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
+def part_text(part: object, types: tuple[str, ...] = ("text",)) -> str:
+    """The text of a part of an answer's content; null and parts of other types have none.
+
+    Raises:
+        Unusable: it does not say of what type it is, or the text in it is no text.
+    """
+    kind = members(part).get("type")
+    if part is not None and not isinstance(kind, str):
+        raise Unusable("a part of its content has no type")
+    # Other types are reasoning, tools and whatever comes to be invented.
+    return worded(members(part).get("text")) if kind in types else ""
+
+
+def worded(text: object) -> str:
+    """The text of a part of text; null is none. Raises Unusable if it is anything else."""
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise Unusable("a text of its content is no text")
+    return text
+
+
 def short(text: str, length: int) -> str:
     """Text on one line and of bounded length, without control characters."""
     line = " ".join(text[: 8 * length].split())

@@ -13,7 +13,7 @@ from promptkit_rpc.conversation.message import Message, Role
 from promptkit_rpc.definitions.settings import BackendSettings, Fault, Match, Reply
 from promptkit_rpc.definitions.template import render
 from promptkit_rpc.errors import GenerationFailed, Origin, Reason
-from promptkit_rpc.generation import Answer, Call, CallFailed
+from promptkit_rpc.generation import Answer, Call, CallFailed, ended
 from promptkit_rpc.services import Services
 from promptkit_rpc.usage import UNKNOWN, TokenCounts
 
@@ -61,7 +61,7 @@ class ScriptedBackend:
         content = await _content(reply, call)
         answer = Answer(
             content=content,
-            finish_reason=reply.finish_reason,
+            finish_reason=ended(reply.finish_reason, reply.refusal) or reply.finish_reason,
             refusal=reply.refusal,
             usage=usage,
         )

@@ -110,7 +110,6 @@ async def test_only_text_is_passed_on() -> None:
         {"type": "ping"},
         text("b"),
         text(None),
-        text(5),
         {"type": "some_event_to_come", "delta": {"type": "text_delta", "text": "no"}},
         {"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": "{"}},
         {"type": "content_block_start", "content_block": {"type": "text", "text": "\ud83d"}},

@@ -247,7 +247,6 @@ async def test_content_may_be_a_list_of_parts() -> None:
         {"type": "text", "text": None},
         " there",
         None,
-        7,
     ]
     assert (await understood(*completion(parts))).content == "hi there"
 

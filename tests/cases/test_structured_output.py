@@ -231,6 +231,28 @@ async def test_a_refusal_is_told_and_neither_repaired_nor_sent_back_empty(
     assert stage.sent() == [("user", "go"), ("user", "please")]
 
 
+@pytest.mark.parametrize("said", [None, "stop", "length", "contentFilter"])
+async def test_a_refusal_in_words_is_one_whatever_else_is_said(
+    stages: Stages, said: str | None
+) -> None:
+    """S-11: from a script and from the client too, under a contract and without one."""
+    stage = await stages()
+    answer = {"content": "", "refusal": NO} | ({} if said is None else {"finishReason": said})
+    stage.workspace.settings(
+        backends={"s": {"kind": "scripted", "replies": [answer]}, "c": {"kind": "client"}},
+        profiles={name: {"backend": name, "model": "m"} for name in "sc"},
+    )
+    stage.daemon.on("promptkit/backend/generate", lambda _: answer)
+    reason = "contentFilter" if said == "contentFilter" else "refusal"
+    for profile in "sc":
+        for output in ({"format": "text"}, contract(repairs=2)):
+            ran = await stage.run(profile=profile, output=output)
+            assert (ran.result["finishReason"], ran.result["refusal"]) == (reason, NO)
+            assert ran.result["attempts"] == 1
+            assert ran.all("attemptFinished")[0]["finishReason"] == reason
+    stage.daemon.off("promptkit/backend/generate")
+
+
 async def test_a_filtered_answer_is_told_whether_it_comes_as_a_result_or_as_an_error(
     stages: Stages,
 ) -> None:

@@ -2,7 +2,7 @@
 
 Siblings tried beside each case: formats in a prompt's schema and in a variable's (S-14); digits in
 schemas, cache metadata, variables, `extra` and usage (S-16); thinking blocks (S-18); content that
-is an object, a number or no list of blocks (S-21).
+is an object, a number or no list of blocks, parts whose text is no text (S-21).
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.daemon import Daemon
-from tests.support.provider import answered, completion, delta, events, message
+from tests.support.provider import Script, answered, completion, delta, events, message
 from tests.support.stage import (
     ANTHROPIC,
     ANTHROPIC_STREAMED,
@@ -221,17 +221,56 @@ async def test_content_in_parts_is_the_text_of_its_text_parts(
 @pytest.mark.parametrize("content", [{"text": "hi"}, 5, True])
 async def test_content_of_no_known_shape_is_a_clear_error(stages: Stages, content: Json) -> None:
     """S-21: of both kinds, streamed too; never the words of some object."""
-    for way in (OPENAI, OPENAI_STREAMED, ANTHROPIC):
-        stage = await stages(way)
-        stage.play(
-            {
-                OPENAI: completion(content),
-                OPENAI_STREAMED: events(delta(content=content), delta(finish="stop")),
-                ANTHROPIC: answered({"type": "message", "content": content}),
-            }[way]
-        )
-        failed = (await stage.run(capture=True)).failure
-        assert (failed.kind, failed.data["reason"]) == ("generationFailed", "malformedResponse")
-    stage = await stages(ANTHROPIC_STREAMED)
-    stage.play(sse(text_delta("hi"), {"type": "message_stop"}))
-    assert (await stage.run()).result["content"] == "hi"
+    for way, script in (
+        (OPENAI, completion(content)),
+        (OPENAI_STREAMED, events(delta(content=content), delta(finish="stop"))),
+        (ANTHROPIC, answered({"type": "message", "content": content})),
+    ):
+        await _malformed(stages, way, script)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [{"type": "text", "text": {"value": "hi"}}, {"type": "text", "text": 5},
+     {"text": "hi"}, ["hi"], 5],
+    ids=json.dumps,
+)  # fmt: skip
+async def test_a_part_whose_text_cannot_be_found_is_a_clear_error(
+    stages: Stages, part: Json
+) -> None:
+    """S-21: no answer without it, whatever stands beside it; of both kinds, streamed too."""
+    parts = [{"type": "text", "text": "well"}, part]
+    for way, script in (
+        (OPENAI, completion(parts)),
+        (OPENAI_STREAMED, events(delta(content=parts), delta(finish="stop"))),
+        (ANTHROPIC, answered({"type": "message", "content": parts})),
+    ):
+        await _malformed(stages, way, script)
+
+
+@pytest.mark.parametrize("text", [{"value": "hi"}, 5, ["hi"]], ids=json.dumps)
+async def test_a_streamed_block_whose_text_is_none_is_a_clear_error(
+    stages: Stages, text: Json
+) -> None:
+    """S-21: at its start or in what is added to it; thinking may look as it likes."""
+    for block in ("text", "thinking"):
+        for event in (
+            {"type": "content_block_start", "content_block": {"type": block, "text": text}},
+            {"type": "content_block_delta", "delta": {"type": f"{block}_delta", "text": text}},
+        ):
+            script = sse(text_delta("hi"), event, {"type": "message_stop"})
+            if block == "text":
+                await _malformed(stages, ANTHROPIC_STREAMED, script)
+            else:
+                stage = await stages(ANTHROPIC_STREAMED)
+                stage.play(script)
+                assert (await stage.run()).result["content"] == "hi"
+
+
+async def _malformed(stages: Stages, way: Way, script: Script) -> None:
+    stage = await stages(way)
+    stage.play(script)
+    failed = (await stage.run(capture=True)).failure
+    assert (failed.kind, failed.data["reason"]) == ("generationFailed", "malformedResponse")
+    assert len(stage.requests) == 1
+    assert not await stage.held(failed.data["runId"])

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from promptkit_rpc.errors import GenerationFailed, Origin, Reason
-from promptkit_rpc.generation import Answer, Call, FinishReason
+from promptkit_rpc.generation import Answer, Call, FinishReason, ended
 from promptkit_rpc.rpc.codec import unstructure
 from promptkit_rpc.rpc.convert.values import array, contract_to, encoded, parameters_to
 from promptkit_rpc.rpc.errors import METHOD_NOT_FOUND, RpcError
@@ -44,7 +44,7 @@ def answer(result: GenerateResult) -> Answer:
         )
     return Answer(
         content=result.content,
-        finish_reason=result.finish_reason or FinishReason.STOP,
+        finish_reason=ended(result.finish_reason, result.refusal) or FinishReason.STOP,
         refusal=result.refusal,
         usage=counts,
     )
