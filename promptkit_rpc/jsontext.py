@@ -146,11 +146,15 @@ def _first_bad_byte(data: bytes) -> int | None:
     return None
 
 
-def _number(data: bytes, message: str) -> JsonError:
+def out_of_range(message: str) -> str:
+    """What the decoder's message says of a number that it does not take."""
     if message.startswith("Integer"):
-        reason = f"an integer of more than {MAX_INTEGER} characters"
-    else:
-        reason = "a number beyond the largest that a double can hold"
+        return f"an integer of more than {MAX_INTEGER} characters"
+    return "a number beyond the largest that a double can hold"
+
+
+def _number(data: bytes, message: str) -> JsonError:
+    reason = out_of_range(message)
     for token in re.finditer(_NUMBERS, data) if len(data) <= _EXPLAINED else ():
         if token["number"] and _out_of_range(token["number"]):
             return JsonError(reason, token.start())

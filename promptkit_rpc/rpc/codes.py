@@ -34,3 +34,7 @@ class RpcError(Exception):
 
     def __repr__(self) -> str:
         return f"RpcError({self.code}, {self.message!r})"
+
+
+class UnusableAnswer(RpcError):
+    """Not the other side's error: its answer passes a limit, and the message says which."""

@@ -14,6 +14,7 @@ from promptkit_rpc.rpc.codes import (
     REQUEST_FAILED,
     SERVER_NOT_INITIALIZED,
     RpcError,
+    UnusableAnswer,
 )
 from promptkit_rpc.secret import known
 
@@ -31,6 +32,7 @@ __all__ = [
     "SERVER_NOT_INITIALIZED",
     "ConnectionLost",
     "RpcError",
+    "UnusableAnswer",
     "invalid_params",
     "to_error",
 ]

@@ -12,7 +12,7 @@ from promptkit_rpc.cancellation import CancelSignal
 from promptkit_rpc.errors import CredentialMissing, GenerationFailed, Origin, Reason
 from promptkit_rpc.generation import Answer, Call, CallFailed, Deltas
 from promptkit_rpc.rpc.codec import FAILURES, structure, unstructure
-from promptkit_rpc.rpc.errors import ConnectionLost, RpcError
+from promptkit_rpc.rpc.errors import ConnectionLost, RpcError, UnusableAnswer
 from promptkit_rpc.rpc.peer import Peer, Receiver
 
 _log = logging.getLogger(__name__)
@@ -42,6 +42,8 @@ class Host:
             answered = await self._peer.request(
                 "promptkit/backend/generate", generate_params(backend, call, token)
             )
+        except UnusableAnswer as unusable:
+            raise CallFailed(_unusable(backend, unusable.message)) from None
         except RpcError as error:
             raise CallFailed(generation_failed(backend, error)) from None
         except ConnectionLost as lost:
@@ -55,8 +57,7 @@ class Host:
             from promptkit_rpc.rpc.faults import told
 
             wrong = told(answered, GenerateResult, "result")
-            message = f"backend {backend!r}: the client's answer cannot be used: {wrong}"
-            raise CallFailed(_no_answer(message, Reason.MALFORMED_RESPONSE)) from None
+            raise CallFailed(_unusable(backend, wrong)) from None
 
     async def credential(self, name: str, signal: CancelSignal) -> str:
         """A key by name.
@@ -101,6 +102,11 @@ class Host:
     def notifications(self) -> dict[str, Receiver]:
         """What the client tells."""
         return {"$/progress": self.progressed}
+
+
+def _unusable(backend: str, wrong: str) -> GenerationFailed:
+    message = f"backend {backend!r}: the client's answer cannot be used: {wrong}"
+    return _no_answer(message, Reason.MALFORMED_RESPONSE)
 
 
 def _no_answer(message: str, reason: Reason) -> GenerationFailed:

@@ -5,7 +5,8 @@ The rules, where the standard leaves a choice:
 - A message with a `method` is a request or a notification and is refused with its own id. One
   without is an answer; a broken answer is refused with id null, for its id is not the sender's.
 - An `error` of null beside a `result` is no error. Other members are ignored.
-- A body that is JSON but passes a limit (nesting, digits, lone surrogates) is refused with its id.
+- A body that is JSON but passes a limit (nesting, digits, lone surrogates) is refused with its id;
+  if it is an answer, whoever waits for it gets an `UnusableAnswer`.
 """
 
 import re
@@ -17,8 +18,14 @@ import msgspec
 
 from promptkit_rpc import jsontext
 from promptkit_rpc.backends.unicode import well_formed
-from promptkit_rpc.jsontext import too_deep
-from promptkit_rpc.rpc.codes import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, RpcError
+from promptkit_rpc.jsontext import out_of_range, too_deep
+from promptkit_rpc.rpc.codes import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    RpcError,
+    UnusableAnswer,
+)
 from promptkit_rpc.rpc.framing import HEAD
 
 Id: TypeAlias = int | str
@@ -78,7 +85,7 @@ def parse(body: bytes | bytearray) -> Message:
     try:
         value = _decode(body)
     except msgspec.ValidationError as error:
-        return refused(bytes(body[:HEAD]), str(error))
+        return refused(bytes(body[:HEAD]), out_of_range(str(error)))
     except RecursionError:
         return refused(bytes(body[:HEAD]), _DEEP)
     except msgspec.DecodeError as error:
@@ -187,10 +194,10 @@ def _refused(message: Mapping[str, Any], reason: str) -> Message:
     ident = message.get("id")
     if type(ident) is not int and type(ident) is not str:
         ident = None
-    error = RpcError(INVALID_REQUEST, reason)
     if ident is not None and ("result" in message or "error" in message):
-        return Answer(ident, error=error)
-    return Refusal(ident if "method" in message or "params" in message else None, error)
+        return Answer(ident, error=UnusableAnswer(INVALID_REQUEST, reason))
+    ident = ident if "method" in message or "params" in message else None
+    return Refusal(ident, RpcError(INVALID_REQUEST, reason))
 
 
 def _invalid(ident: Id | None, reason: str) -> Refusal:

@@ -90,6 +90,58 @@ async def test_params_may_be_left_out_where_nothing_is_required(daemon: Daemon) 
         assert "result" in daemon.log[before]
 
 
+BEYOND = {
+    b"[" * 500 + b"]" * 500: "nested deeper than 416 levels",
+    b"1" * 5000: "an integer of more than 4300 characters",
+    b"-" + b"1" * 5000: "an integer of more than 4300 characters",
+    b"1e999": "a number beyond the largest that a double can hold",
+    b'"\\ud800"': "a string holds a lone surrogate",
+}
+
+
+async def test_a_message_beyond_a_limit_is_told_which(daemon: Daemon) -> None:
+    """X-03: in words that name no part of the program."""
+    for value, why in BEYOND.items():
+        before = len(daemon.strays)
+        await daemon.write(frame(b'{"jsonrpc":"2.0","id":"q","method":"x","params":[%b]}' % value))
+        await daemon.request("promptkit/session/status")
+        (answer,) = daemon.strays[before:]
+        assert (answer["id"], answer["error"]["code"]) == ("q", INVALID_REQUEST)
+        assert answer["error"]["message"] == why
+
+
+async def test_an_answer_beyond_a_limit_is_no_answer(stages: Stages, daemon: Daemon) -> None:
+    """X-03: whoever waits for it is told what is wrong with it, as with any other bad answer."""
+    one = await stages()
+    one.workspace.settings(
+        backends={
+            "s": {"kind": "scripted"},
+            "c": {"kind": "client"},
+            "k": {**one.backend(), "credential": {"client": "vault"}},
+        },
+        profiles={name: {"backend": name, "model": "m"} for name in "sck"},
+    )
+    start = (await one.run(profile="s", capture=True)).result["runId"]
+    turn = {"exchange": start, "additionalTurns": 1, "engineId": one.engine}
+    for value, why in BEYOND.items():
+        for method, call, kind, reason in (
+            ("promptkit/backend/generate", one.start(profile="c").call, "generationFailed",
+             "malformedResponse"),
+            ("promptkit/credential/get", one.start(profile="k").call, "credentialMissing", None),
+            ("promptkit/coordinator/next", daemon.start("promptkit/coordinate", turn),
+             "callbackInvalid", None),
+        ):  # fmt: skip
+            asked = await daemon.incoming(method)
+            await daemon.write(frame(b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (asked.id, value)))
+            with pytest.raises(RpcError) as caught:
+                await call
+            failed = caught.value
+            assert (failed.code, failed.kind) == (-32803, kind)
+            assert failed.data.get("reason") == reason
+            assert why in failed.message, failed.message
+    assert one.requests == []
+
+
 UNREADABLE = [
     b"Content-Length: abc\r\n\r\n",
     b"Content-Length: 10\r\nContent-Length: 5\r\n\r\n12345",

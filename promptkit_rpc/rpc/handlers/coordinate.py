@@ -17,6 +17,7 @@ from promptkit_rpc.errors import CallbackInvalid, RequestInvalid
 from promptkit_rpc.execution.request import RunRequest, RunResult
 from promptkit_rpc.rpc.codec import FAILURES, structuring, unstructure
 from promptkit_rpc.rpc.convert.results import reference
+from promptkit_rpc.rpc.errors import UnusableAnswer
 from promptkit_rpc.rpc.faults import told
 from promptkit_rpc.rpc.peer import Call
 from promptkit_rpc.rpc.progress import SILENT, Progress
@@ -107,7 +108,10 @@ class _Branch:
             result=self._result,
         )
         self._progress.report("waiting for the client")
-        answered = await self._ask(asked, signal)
+        try:
+            answered = await self._ask(asked, signal)
+        except UnusableAnswer as unusable:
+            raise CallbackInvalid(f"{_METHOD}: result: {unusable.message}") from None
         try:
             action = _read_action(answered)
         except FAILURES:
