@@ -36,5 +36,5 @@ class RpcError(Exception):
         return f"RpcError({self.code}, {self.message!r})"
 
 
-class UnusableAnswer(RpcError):
+class UnusableAnswer(RpcError):  # noqa: N818 - named for what it is
     """Not the other side's error: its answer passes a limit, and the message says which."""
