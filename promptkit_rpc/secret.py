@@ -24,6 +24,8 @@ SHORTEST_IN_ANSWERS = 8
 """A model's own words are only cut for secrets of this length: "ollama" is a key and a word."""
 
 _LEFT_IN_URLS = ("", "/", "/:@!$&'()*+,;=")
+_MINDED_IN_HTML = ("+", "&<>", "&'+<>`", "&'<=>")
+"""What JSON encoders of .NET, Go and Gson escape beside what they have to."""
 _ENCODED_AT_LEAST = 8
 _DOLLAR = re.compile(r"\$\{(\w+)\}|\$([A-Z][A-Z0-9_]*)")
 _CAPITALS = re.compile(r"[A-Z]+(?:_[A-Z]+)+(?:_[0-9]{1,3})?")
@@ -260,7 +262,11 @@ def _beginning(text: str, form: str) -> int:
 def _spellings(value: str) -> set[str]:
     data = value.encode("utf-8", "surrogatepass")
     quoted = json.dumps(value)[1:-1]
-    forms = {value, quoted, quoted.replace("/", "\\/")}
+    forms = {value, quoted}
+    for letters in _MINDED_IN_HTML:
+        for form in ("\\u%04x", "\\u%04X"):
+            forms.add("".join(form % ord(c) if c in letters else c for c in quoted))
+    forms |= {form.replace("/", "\\/") for form in forms}
     for safe in _LEFT_IN_URLS:
         escaped = quote(data, safe=safe)
         forms |= {escaped, escaped.replace("%20", "+")}

@@ -128,6 +128,16 @@ def test_every_spelling_of_a_secret_is_taken_out() -> None:
         assert "canary" not in shown
 
 
+@pytest.mark.parametrize("escaped", ["+", "&<>", "&'+<>`", "&'<=>"])
+@pytest.mark.parametrize("form", ["\\u%04x", "\\u%04X"])
+def test_a_secret_is_taken_out_as_encoders_write_it_that_mind_html(escaped: str, form: str) -> None:
+    """SEC-1: .NET's, Go's and Gson's; the text is one that was no answer, so nobody decodes it."""
+    key = "canary+4<a>b&c'd`e/f=="
+    written = "".join(form % ord(c) if c in escaped else c for c in key)
+    for text in (written, written.replace("/", "\\/")):
+        assert Redactor([Secret(key)]).text(f'{{"key":"{text}"}}') == f'{{"key":"{MASK}"}}'
+
+
 @pytest.mark.parametrize("before", ["", "a", "ab", "user:"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
 def test_a_secret_inside_base64_is_taken_out(before: str, encode: Callable[[bytes], bytes]) -> None:
