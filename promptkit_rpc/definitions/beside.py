@@ -1,14 +1,13 @@
 """Files that a definition names: found inside the workspace, read as data, and remembered."""
 
-import json
 import posixpath
-from typing import Any, NoReturn
 
 from promptkit_rpc.definitions.files import NO_TEXTS, FileRefused, Held, Root, Seen, read_regular
+from promptkit_rpc.definitions.json_file import read_json
 from promptkit_rpc.definitions.problem import Problem, Problems, Span
 from promptkit_rpc.definitions.source import MAX_TEXT, read_bytes
 from promptkit_rpc.definitions.tree import Node, plain
-from promptkit_rpc.jsontext import MAX_NESTING, Json, JsonError
+from promptkit_rpc.jsontext import Json, JsonError
 
 MAX_BYTES = 4 * MAX_TEXT
 """Bytes of one definition file."""
@@ -70,7 +69,7 @@ class Beside:
         """
         file, data = self.read(referrer, name)
         if file.endswith(".json"):
-            return file, *_json(file, data)
+            return file, *read_json(file, data)
         node, problems = read_bytes(file, data)
         if node is None or problems:
             return file, None, problems or (_problem(file, 1, 1, "the file is empty"),)
@@ -79,36 +78,6 @@ class Beside:
         except JsonError as error:
             span = node.span
             return file, None, (_problem(file, span.line, span.column, f"not JSON: {error}"),)
-
-
-def _json(file: str, data: bytes) -> tuple[Json | None, tuple[Problem, ...]]:
-    """Strict JSON: no key twice, no infinities; a byte-order mark may stand before it."""
-    try:
-        value = json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_no_constant
-        )
-        return Json.of(value), ()
-    except json.JSONDecodeError as error:
-        return None, (_problem(file, error.lineno, error.colno, f"not JSON: {error.msg}"),)
-    except UnicodeDecodeError:
-        return None, (_problem(file, 1, 1, "the file is not UTF-8"),)
-    except RecursionError:
-        return None, (_problem(file, 1, 1, f"nested deeper than {MAX_NESTING} levels"),)
-    except ValueError as error:
-        return None, (_problem(file, 1, 1, f"not JSON: {error}"),)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} is there twice in one object")
-    return made
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _problem(file: str, line: int, column: int, message: str) -> Problem:

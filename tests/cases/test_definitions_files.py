@@ -56,7 +56,12 @@ TWICE: list[tuple[dict[str, str], str]] = [
     ({"d": PROMPT + "output: {format: schema, schema: {type: object, type: array}}\n"},
      "prompts/d.prompt.yaml:5: "),
     ({"d": PROMPT + "output: {format: schema, schemaFile: s.json}\n",
-      "schema": '{"type":"object",\n"type":"array"}'}, "prompts/s.json:1: "),
+      "schema": '{"type":"object",\n"type":"array"}'}, "prompts/s.json:2: "),
+    ({"d": PROMPT + "output: {format: schema, schemaFile: s.json}\n",
+      "schema": '{"properties":{"a":{"x:": "\\"a\\":"},\n"b":[{"a":{}},{"a":{}}],\n"\\u0061":{}}}'},
+     "prompts/s.json:3: "),
+    ({"d": PROMPT + "output: {format: schema, schemaFile: s.json}\n",
+      "schema": '{"title":"\\u003a",\n"x":1,\n"x":2}'}, "prompts/s.json:3: "),
     ({"settings": SETTINGS.replace("scripted", "scripted, replies: [{content: a, content: b}]")},
      "promptkit.yaml:2: "),
 ]  # fmt: skip
@@ -217,3 +222,37 @@ async def test_files_that_a_prompt_names_may_have_a_mark_too(stages: Stages) -> 
         ("user", "a\r\nb\r|c\r\nd"),
         ("assistant", "{}"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (b'{"type":\n "object",\n\t"properties": {]}', "3:17: not JSON: "),
+        (b'{"const":\n NaN}', "2:2: not JSON: "),
+        (b'\xef\xbb\xbf{"minimum": "NaN",\n "x": [-Infinity]}', "2:9: not JSON: "),
+        (b'{"maximum": 1,\n "minimum": 1e999}', "2:13: not JSON: "),
+        (b'{"maximum": 1,\n "minimum": %b}' % (b"9" * 5000), "2:13: not JSON: "),
+        ('{"title": "\u00e9",\n "\u00e9": "'.encode() + b"\xe9", "2:8: the file is not UTF-8"),
+        (b'{"title": "\xff\xfe"}', "1:12: the file is not UTF-8"),
+        ('{"title": "x"}'.encode("utf-16"), "1:1: the file is not UTF-8"),
+        (b'{"a":1}\n{"b":2}', "2:1: not JSON: "),
+        (b'{"title":\r\n "\\ud800"}', "2:3: not JSON: "),
+        (b'{"title": 1', "1:12: not JSON: "),
+        (b'{"x":\n' + b"[" * 500 + b"]" * 500 + b"}", "2:400: nested deeper than 400 levels"),
+    ],
+)
+async def test_what_is_wrong_in_a_json_file_has_its_place(
+    stages: Stages, data: bytes, place: str
+) -> None:
+    """P-13: line and column, as in the other files, and no words of the reader's own."""
+    stage = await stages()
+    stage.workspace.write("promptkit.yaml", SETTINGS)
+    prompt = PROMPT + "output: {format: schema, schemaFile: s.json}\n"
+    await problems(stage, d=prompt, schema=data)
+    (found,) = stage.problems
+    location = found["location"]
+    assert location["file"] == "prompts/s.json"
+    told = f"{location['line']}:{location['column']}: {found['message']}"
+    assert told.startswith(place), told
+    assert "Exceeds" not in told
+    assert (await stage.run(promptId="d")).failure.data["location"] == location
