@@ -151,7 +151,7 @@ def _text(source: CredentialSource, place: str, data: bytes) -> str:
     if len(data) > LONGEST:
         raise ConfigInvalid(f"{place} is too long for a credential", location=source.location)
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigInvalid(
             f"{place} is no text; only printable ASCII may stand in a credential",

@@ -54,7 +54,7 @@ def printing(text: str) -> list[str]:
 
 @EACH_KIND
 async def test_white_space_around_a_key_is_no_part_of_it(tmp_path: Path, way: Way) -> None:
-    """K-02: as a Windows file has it, from every source; within it is none that can be sent."""
+    """K-02: as a Windows file has it, its mark too, from every source; within it none is sent."""
     async with (
         Daemon(env={"TEST_KEY": f" {KEY}\r", "TEST_BAD": "sk-canary-é"}) as daemon,
         stage(daemon, tmp_path, way) as one,
@@ -62,11 +62,13 @@ async def test_white_space_around_a_key_is_no_part_of_it(tmp_path: Path, way: Wa
         one.provider.always(way.says("hi"))
         spaced = f"\t{KEY}\r\n"
         one.workspace.write("key.txt", spaced).write("bad.txt", b"sk-canary-\xc3\xa9")
+        one.workspace.write("marked.txt", b"\xef\xbb\xbf" + spaced.encode())
         keys = {"spaced": spaced, "bad": "sk-canary-\0"}
         daemon.on("promptkit/credential/get", lambda asked: {"credential": keys[asked["name"]]})
         good: list[Json] = [
             {"env": "TEST_KEY"},
             {"file": "key.txt"},
+            {"file": "marked.txt"},
             {"command": printing(spaced)},
             {"client": "spaced"},
         ]
