@@ -80,7 +80,8 @@ def _events(text: str) -> Iterator[Any]:
 
 def _parsed(text: str) -> Iterator[Any]:
     """As `yaml.parse`, without looking at each event twice."""
-    return iter(_LOADER(text).get_event, None)
+    parser: Any = _LOADER(text)
+    return iter(parser.get_event, None)
 
 
 def _events_without(present: list[str], text: str) -> Iterator[Any]:

@@ -14,6 +14,7 @@ from promptkit_rpc.errors import (
     DeadlineExceeded,
     GenerationFailed,
     Kind,
+    Origin,
     PromptKitError,
     Reason,
 )
@@ -216,8 +217,11 @@ async def test_what_a_slow_attempt_had_reported_is_known() -> None:
     task = begin(plan(used, observers=(seen,)), world)
     await gate.reached.wait()
     world.advance(3.0)
-    with pytest.raises(GenerationFailed, match=r"timeouts\.total"):
+    with pytest.raises(GenerationFailed) as caught:
         await task
+    message = "backend 'fake' gave no whole answer within 3 s (timeouts.total)"
+    assert (caught.value.message, caught.value.reason) == (message, Reason.TIMEOUT)
+    assert caught.value.origin is Origin.PROMPTKIT
     assert backend.calls[0].model == "m"
     last = seen.events[-1]
     assert isinstance(last, RunFinished)
