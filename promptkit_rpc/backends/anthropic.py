@@ -142,7 +142,7 @@ _KINDS = msgspec.json.Decoder(_Kind)
 
 
 class EventReader:
-    """Puts one streamed message together: complete with `message_stop` only."""
+    """Puts one streamed message together: complete with a stop reason or `message_stop`."""
 
     def __init__(self) -> None:
         self.done = False
@@ -186,15 +186,20 @@ class EventReader:
 
     def answer(self) -> Answer | None:
         """The whole message."""
-        if not self.done:
+        if not self.ended:
             return None
         return _answer("".join(self._text), self._stop, self._details, self._counts)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the message is whole."""
+        return self.done or self._stop is not None
 
     @property
     def usage(self) -> TokenCounts:
         """Counts are cumulative: a later one stands for an earlier one and is not added."""
         counts = _usage(self._counts)
-        return counts if self.done or self._stop is not None else counts.of_a_part()
+        return counts if self.ended else counts.of_a_part()
 
     def _report(self, usage: object) -> None:
         self._counts |= {name: value for name, value in members(usage).items() if value is not None}

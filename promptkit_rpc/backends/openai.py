@@ -171,16 +171,21 @@ class ChunkReader:
 
     def answer(self) -> Answer | None:
         """The whole completion."""
-        if not self.done and self._finish is None:
+        if not self.ended:
             return None
         refusal = "".join(self._refusal) or None
         return _answer("".join(self._text), refusal, self._finish, self._usage)
 
     @property
+    def ended(self) -> bool:
+        """Whether the completion is whole."""
+        return self.done or self._finish is not None
+
+    @property
     def usage(self) -> TokenCounts:
         """What the latest chunk with a usage said."""
         counts = _usage(self._usage)
-        return counts if self.done or self._finish is not None else counts.of_a_part()
+        return counts if self.ended else counts.of_a_part()
 
     def _chosen(self, choice: _Choice) -> str:
         choice.check(self._usage)

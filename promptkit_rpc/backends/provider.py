@@ -60,8 +60,13 @@ class StreamReader(Protocol):
         ...
 
     @property
+    def ended(self) -> bool:
+        """The answer is complete, though a count or two may follow."""
+        ...
+
+    @property
     def usage(self) -> TokenCounts:
-        """What has been reported so far: of a part, until the answer is said to have ended."""
+        """What has been reported so far: of a part, until the answer has ended."""
         ...
 
 
@@ -169,7 +174,7 @@ class HttpBackend(ABC):
         bad: Refused | Unusable | None = None
         said = ""
         taken = 0
-        async for data in reply.events():
+        async for data in reply.events(reader):
             if reader.done or bad is not None:
                 continue
             taken += 1

@@ -7,7 +7,10 @@ import json
 import pytest
 
 from promptkit_rpc.backends.http import endpoint
+from promptkit_rpc.definitions.settings import Timeouts
 from promptkit_rpc.errors import Reason
+from promptkit_rpc.generation import FinishReason
+from promptkit_rpc.usage import UNKNOWN, TokenCounts
 from tests.support.calls import Sink, anthropic, call, error, failure, openai
 from tests.support.provider import (
     End,
@@ -195,6 +198,33 @@ async def test_a_stream_that_breaks_off_is_no_short_answer(end: End) -> None:
         failed = await error(openai(provider.url), call(deltas=sink))
         assert (failed.reason, failed.retryable) == (Reason.CONNECTION, True)
         assert "broke off" in failed.message
+
+
+@pytest.mark.parametrize("end", [End.CLOSE, End.RESET, End.HALF_CLOSE, End.NEVER])
+async def test_an_answer_that_is_said_to_be_finished_is_kept_however_its_stream_ends(
+    end: End,
+) -> None:
+    """RET-1, RET-3, USE-1: it is paid for; of the usage is known what had come."""
+    finish = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    finish["usage"] = {"input_tokens": 3, "output_tokens": 1}
+    text = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "whole"}}
+    for make, steps, usage in (
+        (openai, [delta("whole"), delta(finish="stop")], UNKNOWN),
+        (
+            anthropic,
+            [json.dumps(text), json.dumps(finish)],
+            TokenCounts.reported(input_tokens=3, output_tokens=1),
+        ),
+    ):
+        async with Provider() as provider:
+            provider.play((*events(*steps, end=False), end))
+            backend = make(provider.url, timeouts=Timeouts(read=0.2))
+            sink = Sink()
+            answer = await backend.generate(call(deltas=sink))
+            assert (answer.content, answer.finish_reason) == ("whole", FinishReason.STOP)
+            assert sink.text == "whole"
+            assert answer.usage == usage
+            await backend.close()
 
 
 async def test_a_stream_that_ends_before_the_answer_does_is_no_short_answer() -> None:

@@ -6,7 +6,7 @@ Loaded with the first call of a backend, because httpx takes time to load. Knows
 import os
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import cast
+from typing import Protocol, cast
 
 import httpx
 import httpx_sse
@@ -138,6 +138,15 @@ class Exchange:
             raise self._endpoint.failed(error, self._reply) from error.__cause__
 
 
+class Ended(Protocol):
+    """What knows whether it has a whole answer, though more may come."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has."""
+        ...
+
+
 class Reply(httpx.AsyncByteStream):
     """A response whose body is still to be read, once, as a whole or as events."""
 
@@ -179,17 +188,22 @@ class Reply(httpx.AsyncByteStream):
                     break
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    async def events(self) -> AsyncGenerator[str]:
+    async def events(self, reader: "Ended") -> AsyncGenerator[str]:
         """The data of each event that has any; lines end as the standard for event streams says.
 
-        Read it to its end: after `leave` or `close` that is at once, and nothing is left open.
+        Read it to its end: after `leave` or `close` that is at once, and nothing is left open. How
+        the stream itself ends does not matter once `reader` has its answer.
         """
         # The standard skips a byte-order mark at the beginning, as this codec does.
         kind = "text/event-stream; charset=utf-8-sig"
         plain = httpx.Response(self.status, headers={"content-type": kind}, stream=self)
-        async for event in httpx_sse.EventSource(plain).aiter_sse():
-            if event.data:
-                yield event.data
+        try:
+            async for event in httpx_sse.EventSource(plain).aiter_sse():
+                if event.data:
+                    yield event.data
+        except httpx.TransportError:
+            if not reader.ended:
+                raise
 
     def leave(self) -> None:
         """Everything needed has come: what is left of the body is not waited for."""
