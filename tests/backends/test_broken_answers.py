@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+from typing import Any
 
 import pytest
 
@@ -205,7 +206,7 @@ async def test_an_answer_that_is_said_to_be_finished_is_kept_however_its_stream_
     end: End,
 ) -> None:
     """RET-1, RET-3, USE-1: it is paid for; of the usage is known what had come."""
-    finish = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    finish: dict[str, Any] = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
     finish["usage"] = {"input_tokens": 3, "output_tokens": 1}
     text = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "whole"}}
     for make, steps, usage in (
