@@ -70,13 +70,19 @@ class Host:
         params = unstructure(CredentialParams(name=name))
         try:
             answered = await self._peer.request("promptkit/credential/get", params, signal)
-            result = structure(answered, CredentialResult)
         except RpcError as error:
             raise CredentialMissing(
                 f"the client gave no credential {name!r}: {error.message}"
             ) from None
-        except (*FAILURES, ConnectionLost):
-            raise CredentialMissing(f"the client gave no credential {name!r}") from None
+        except ConnectionLost as lost:
+            raise CredentialMissing(f"the client gave no credential {name!r}: {lost}") from None
+        try:
+            result = structure(answered, CredentialResult)
+        except FAILURES:
+            from promptkit_rpc.rpc.faults import told
+
+            wrong = told(answered, CredentialResult, "result")
+            raise CredentialMissing(f"the client gave no credential {name!r}: {wrong}") from None
         if result.credential is None:
             raise CredentialMissing(f"the client has no credential {name!r}")
         return result.credential

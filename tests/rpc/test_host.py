@@ -184,18 +184,18 @@ async def test_a_key_is_asked_for_by_name_for_each_run_anew(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "answered",
+    ("answered", "why"),
     [
-        {},
-        {"credential": None},
-        {"credential": ""},
-        {"credential": 5},
-        None,
-        RpcError(5, "locked"),
+        ({}, "has no credential 'team-key'"),
+        ({"credential": None}, "has no credential 'team-key'"),
+        ({"credential": ""}, "team-key"),
+        ({"credential": 5}, "'team-key': result.credential: expected a string, got an integer"),
+        (None, "'team-key': result: expected an object, got null"),
+        (RpcError(5, "locked"), "'team-key': locked"),
     ],
 )
 async def test_without_a_key_the_run_fails_and_nothing_else_is_tried(
-    tmp_path: Path, answered: Any
+    tmp_path: Path, answered: Any, why: str
 ) -> None:
     """CFG-4."""
 
@@ -208,7 +208,7 @@ async def test_without_a_key_the_run_fails_and_nothing_else_is_tried(
         client.on("promptkit/credential/get", get)
         error = await refused(client)
     assert error.data["kind"] == "credentialMissing"
-    assert "team-key" in error.message
+    assert why in error.message
 
 
 async def test_cancelling_a_run_cancels_what_it_asked_of_the_client(tmp_path: Path) -> None:
