@@ -11,7 +11,7 @@ from promptkit_rpc.definitions.tree import ListNode, Node, kind_of
 from promptkit_rpc.generation import FinishReason
 from promptkit_rpc.usage import TokenCounts
 
-_ALONE = Sandbox()
+_ALONE = Sandbox(only="a reply has only lastUser, messages, model, promptId and turn")
 """Replies include no files."""
 
 _KINDS = ("content", "json", "chunks", "fault")

@@ -11,7 +11,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from promptkit_rpc.definitions.files import FileRefused
-from promptkit_rpc.definitions.sandbox.budget import BUDGET, Budget, BudgetSpent, TemplateFault
+from promptkit_rpc.definitions.sandbox.budget import (
+    BUDGET,
+    Budget,
+    BudgetSpent,
+    MissingVariable,
+    TemplateFault,
+)
 from promptkit_rpc.definitions.sandbox.simple import Plan, fill, members_of, names_of, plan_of
 from promptkit_rpc.errors import Location, TemplateFailed
 
@@ -37,10 +43,14 @@ def _nothing(_: str) -> NoReturn:
 
 
 class Sandbox:
-    """What a set of templates shares: the files they may include, named below one folder."""
+    """What a set of templates shares: the files they may include, named below one folder.
 
-    def __init__(self, include: "Include" = _nothing, folder: str = "") -> None:
+    `only` says in words which variables there are, where no request can give others.
+    """
+
+    def __init__(self, include: "Include" = _nothing, folder: str = "", only: str = "") -> None:
         self.folder = folder
+        self.only = only
         self._include = include
         self._engine: Engine | None = None
 
@@ -197,6 +207,8 @@ class Template:
         )
 
         words, file, line = describe(error)
+        if self._sandbox.only and isinstance(error, MissingVariable):
+            words = f"the variable {error.name!r} is not set; {self._sandbox.only}"
         if isinstance(error, SyntaxFault):
             location = self._at(error.line)
         elif file is None:

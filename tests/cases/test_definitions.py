@@ -151,6 +151,27 @@ async def test_a_hostile_template_reaches_nothing_and_holds_up_nobody(stages: St
     assert (await stage.run("still here")).result["content"] == "fine"
 
 
+async def test_a_variable_that_a_reply_does_not_know_is_named_with_those_it_knows(
+    stages: Stages,
+) -> None:
+    """P-01: what a request gives is no help there; the place is the reply's own."""
+    stage = await stages()
+    for template in ("{{ a }}", "{{ a|length }}", "x\n{% if a %}x{% endif %}"):
+        for number, replies in enumerate([[{"content": template}], "replies.yaml"]):
+            stage.workspace.write("replies.yaml", json.dumps([{"content": template}]))
+            stage.workspace.settings(
+                backends={"b": {"kind": "scripted", "replies": replies}},
+                profiles={"p": {"backend": "b", "model": "m"}},
+            )
+            failed = (await stage.run(variables={"a": "x"})).failure
+            assert failed.kind == "templateFailed"
+            assert failed.message.endswith(
+                "the variable 'a' is not set; a reply has only lastUser, messages, model,"
+                " promptId and turn"
+            )
+            assert failed.data["location"]["file"] == ("promptkit.yaml", "replies.yaml")[number]
+
+
 async def test_a_scripted_reply_is_no_way_out_either(stages: Stages) -> None:
     """P-03: its templates run under the same rules."""
     stage = await stages()

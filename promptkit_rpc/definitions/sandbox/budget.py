@@ -30,6 +30,14 @@ class MissingValue(TemplateFault):
     """A variable, key or attribute that is not there was used."""
 
 
+class MissingVariable(MissingValue):
+    """It was a variable, with this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the variable {name!r} is not set; give it a value in `variables`")
+        self.name = name
+
+
 class Refused(TemplateFault):
     """What a template reached for is out of its bounds."""
 

@@ -13,6 +13,7 @@ from promptkit_rpc.definitions.sandbox import arithmetic, values
 from promptkit_rpc.definitions.sandbox.budget import (
     LimitReached,
     MissingValue,
+    MissingVariable,
     Refused,
     make_items,
     tick,
@@ -39,8 +40,7 @@ class Undefined(Absent, jinja2.StrictUndefined):
         if self._undefined_hint:
             raise MissingValue(self._undefined_hint)
         if self._undefined_obj is utils.missing:
-            name = self._undefined_name
-            raise MissingValue(f"the variable {name!r} is not set; give it a value in `variables`")
+            raise MissingVariable(str(self._undefined_name))
         kind, name = type(self._undefined_obj).__name__, self._undefined_name
         shown = repr(name)[:_SHOWN] if is_a(name, str | int | float | None) else "such key"
         raise MissingValue(f"there is no {shown} in this {kind}")
