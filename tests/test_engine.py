@@ -87,8 +87,14 @@ async def test_nothing_is_inherited_but_history(engine: Engine) -> None:
     second = await run(engine, more(first.exchange, "two"))
     assert (second.profile, second.model, second.session_id) == ("second", "m2", None)
     assert second.validation.status is Status.NOT_REQUIRED
-    with pytest.raises(ProfileMissing, match="'more' has no default profile"):
+    with pytest.raises(ProfileMissing) as caught:
         await run(engine, more(first.exchange, "two", profile=None))
+    assert caught.value.message == (
+        "prompt 'more' has no default profile and the request names none;"
+        " give `profile` in either; there are: first, second"
+    )
+    assert caught.value.location is not None
+    assert caught.value.location.file == "prompts/more.prompt.yaml"
 
 
 async def test_the_requests_session_id_goes_before_the_prompts(engine: Engine) -> None:
@@ -252,7 +258,7 @@ async def test_a_prepared_execution_is_executed_once(engine: Engine) -> None:
     await engine.execute(prepared, CancelSignal())
     events = len(seen.events)
     for handle in (prepared, discarded):
-        with pytest.raises(PreparedClaimed):
+        with pytest.raises(PreparedClaimed, match="was executed or discarded before"):
             await engine.execute(handle, CancelSignal())
     assert len(seen.events) == events
     assert len(group.snapshot().runs) == 1

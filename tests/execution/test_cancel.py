@@ -207,8 +207,10 @@ async def test_what_a_call_had_reported_when_it_was_cancelled_is_known() -> None
 async def test_cancelling_while_the_credential_is_fetched() -> None:
     """RET-3."""
     signal, asked = CancelSignal(), asyncio.Event()
+    told: list[object] = []
 
-    async def slow(_: Plan, __: CancelSignal) -> Secret | None:
+    async def slow(_: Plan, own: CancelSignal) -> Secret | None:
+        own.on_cancel(lambda: told.append(own.error))
         asked.set()
         return await asyncio.get_running_loop().create_future()
 
@@ -218,6 +220,7 @@ async def test_cancelling_while_the_credential_is_fetched() -> None:
     await asked.wait()
     signal.cancel()
     await ended_as_cancelled(task, signal)
+    assert told == [signal.error]
     assert backend.calls == []
 
 

@@ -266,6 +266,7 @@ async def test_a_missing_credential_fails_before_anything_is_sent() -> None:
     assert isinstance(last, RunFinished)
     assert last.error is not None
     assert last.error.kind is Kind.CREDENTIAL_MISSING
+    assert (last.attempts, last.transient_retries, last.repairs) == (0, 0, 0)
     assert used.provider.admission.leases.held == 0
 
 

@@ -237,7 +237,8 @@ def test_an_answer_with_a_malformed_error_is_an_error_all_the_same(error: Any) -
     read = parse(message(id=1, error=error))
     assert isinstance(read, Answer)
     assert read.error is not None
-    assert read.error.code == -32600
+    assert (read.id, read.error.code) == (1, -32600)
+    assert read.error.message == "the answer's error needs an integer code and a string message"
 
 
 def test_absent_null_and_empty_array_params_are_an_empty_object() -> None:

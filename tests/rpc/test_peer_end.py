@@ -1,4 +1,5 @@
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -186,6 +187,8 @@ async def test_what_does_not_end_is_cancelled_and_what_ignores_that_is_answered_
 ):
     """R-12: every request is answered once, and its task is stopped."""
     errors: list[PromptKitError] = []
+    unexpected: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: unexpected.append(what))
     stopped = asyncio.Event()
 
     async def polite(_params: dict[str, Any], call: Call) -> None:
@@ -215,6 +218,8 @@ async def test_what_does_not_end_is_cancelled_and_what_ignores_that_is_answered_
     ] == [(-32800, "the connection is closing")] * 2
     assert [error.message for error in errors] == ["the connection is closing"]
     assert lab.peer.active == 0
+    gc.collect()
+    assert unexpected == []
 
 
 async def test_a_handler_sees_that_the_connection_is_closing() -> None:
