@@ -97,6 +97,8 @@ class Writer:
         self._watched = self._now is not None
         if self._watched:
             self._loop.add_reader(sink, self._stirred)
+        self._suspect = False
+        """Nobody reads any more, but the thread is still writing and will see it."""
         self._parts: list[bytes] = []
         self._size = 0
         self._behind = 0
@@ -190,6 +192,9 @@ class Writer:
 
     def _advance(self, size: int) -> None:
         self._behind -= size
+        if self._suspect and not self._behind and not self._lost:
+            self._end()  # the thread had written everything just before
+            return
         waiting, self._waiting = self._waiting, []
         for mark, drained in waiting:
             if self._behind > mark and not self._lost:
@@ -200,7 +205,8 @@ class Writer:
     def _stirred(self) -> None:
         """Nobody reads any more; or there is something to read, and it is no use to watch."""
         self._unwatch()
-        if _broken(self._sink):
+        self._suspect = _broken(self._sink)
+        if self._suspect and not self._behind:
             self._end()
 
     def _unwatch(self) -> None:

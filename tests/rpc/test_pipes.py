@@ -5,11 +5,13 @@ import os
 import random
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from promptkit_rpc.rpc import descriptors
 from promptkit_rpc.rpc.framing import Event, Framer, header
 from promptkit_rpc.rpc.stdio import HIGH_WATER, Reader, Writer
 from tests.support.peers import BOUND
@@ -179,6 +181,33 @@ async def test_that_nobody_reads_shows_before_anything_is_written(ends: Ends) ->
     async with asyncio.timeout(BOUND):
         await wire.lost.wait()
     wire.writer.send(b"x", last=True)
+    assert wire.told == 1
+    wire.writer.close()
+    os.close(wire.sink)
+
+
+@pytest.mark.parametrize("written", [False, True])
+async def test_it_is_told_once_the_thread_writes_no_more(
+    monkeypatch: pytest.MonkeyPatch, *, written: bool
+) -> None:
+    """R-12: whether it fails at last or had written everything just before."""
+    wire = Wire(pipe)
+    held, write = threading.Event(), descriptors.write
+
+    def slow(sink: int, data: bytes) -> None:
+        held.wait(BOUND)
+        if not written:
+            write(sink, data)
+
+    monkeypatch.setattr(descriptors, "write", slow)
+    wire.writer.send(b"x" * 1_000_000, last=True)
+    os.close(wire.source)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert wire.told == 0
+    held.set()
+    async with asyncio.timeout(BOUND):
+        await wire.lost.wait()
     assert wire.told == 1
     wire.writer.close()
     os.close(wire.sink)
