@@ -384,7 +384,7 @@ export interface GenerateResult {
   _meta?: unknown;
   /** The whole answer, streamed or not. */
   content: string;
-  /** `stop` if absent. */
+  /** If absent, `refusal` where there is one, else `stop`. */
   finishReason?: FinishReason | null;
   /** The model's words where it refused. */
   refusal?: string | null;

@@ -37,7 +37,9 @@ class GenerateResult(Open):
     """A completed answer. To fail, answer with an error whose data may be a GenerateFailure."""
 
     content: Annotated[str, Doc("The whole answer, streamed or not.")] = field(repr=False)
-    finish_reason: Annotated[FinishReason | None, Doc("`stop` if absent.")] = None
+    finish_reason: Annotated[
+        FinishReason | None, Doc("If absent, `refusal` where there is one, else `stop`.")
+    ] = None
     refusal: Annotated[str | None, Doc("The model's words where it refused.")] = field(
         default=None, repr=False
     )
