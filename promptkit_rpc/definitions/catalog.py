@@ -14,6 +14,7 @@ from promptkit_rpc.definitions.prompt import PromptDefinition
 from promptkit_rpc.definitions.reading import (
     PromptFile,
     SettingsFile,
+    no_folder,
     prompt_of_text,
     read_prompt,
     read_settings,
@@ -142,7 +143,7 @@ class Workspace:
 
     def _not_found(self, prompt_id: str, folder: PromptsFolder) -> str:
         if not is_folder(self._root.folder):
-            return f"there is no prompt {prompt_id!r}: the workspace's folder does not exist"
+            return f"there is no prompt {prompt_id!r}: {no_folder(self._root.folder)}"
         return not_found(prompt_id, folder.scan()[0])
 
     def _kept(self, prompt_id: str) -> PromptFile | None:

@@ -1,6 +1,7 @@
 """Reads one definition file, from disk or from an editor's text, with all that it names."""
 
 import posixpath
+from pathlib import Path
 
 from attrs import evolve, field, frozen
 
@@ -53,7 +54,9 @@ def read_settings(root: Root, config: str) -> SettingsFile:
         there = is_folder(root.folder)
         if missing and there and posixpath.normpath(config) == USUAL_CONFIG:
             return SettingsFile(settings=default_settings(config), seen=tuple(beside.seen))
-        problem = _at_start(config, f"the settings file {error}" if there else _no_folder())
+        problem = _at_start(
+            config, f"the settings file {error}" if there else no_folder(root.folder)
+        )
         return SettingsFile(settings=None, problems=(problem,), seen=tuple(beside.seen))
     return _settings(read_bytes(config, data), config, beside)
 
@@ -151,8 +154,9 @@ def unchanged(seen: tuple[Seen, ...], clock: Clock | None) -> bool:
     return all(one.unchanged(clock, MAX_BYTES) for one in seen)
 
 
-def _no_folder() -> str:
-    return "the workspace's folder does not exist"
+def no_folder(folder: Path) -> str:
+    """What is wrong where there is no workspace."""
+    return f"the workspace's folder {str(folder)!r} does not exist"
 
 
 def _at_start(file: str, message: str) -> Problem:

@@ -27,6 +27,11 @@ _BREAKS_OF_YAML_1_1 = "\x85\u2028\u2029"
 _TAG = "tag:yaml.org,2002:"
 _TAGS = frozenset(_TAG + name for name in ("str", "int", "float", "bool", "null", "map", "seq"))
 _MERGE = "<<"
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+_BLOCKS = {
+    "while parsing a block mapping": "mapping",
+    "while parsing a block collection": "list",
+}
 _QUOTE_IT = 'text with {{ }} or {% %} must be quoted: "{{ name }}"'
 
 Result = tuple[Node | None, tuple[Problem, ...]]
@@ -306,16 +311,10 @@ def _syntax(file: str, text: str, error: Exception) -> Problem:
     if line > len(lines):
         line, column = len(lines), len(lines[-1]) + 1
     here = lines[line - 1]
-    before = here[: column - 1]
+    bare = _QUOTED.sub("", here)
     if here[column - 1 : column] == "\t":
         message = "a tab cannot stand here; indent with spaces"
-    elif (
-        "{{" in here[max(0, column - 3) :]
-        or "{{" in before
-        or "{%" in here
-        or before.rstrip().endswith("{{")
-        or _bare_template_above(lines, line)
-    ):
+    elif "{{" in bare or "{%" in bare or _bare_template_above(lines, line):
         message = _QUOTE_IT
     else:
         message = _parser_words(error)
@@ -334,6 +333,11 @@ def _bare_template_above(lines: list[str], line: int) -> bool:
 
 def _parser_words(error: Exception) -> str:
     if isinstance(error, yaml.MarkedYAMLError):
+        if error.context in _BLOCKS and error.context_mark is not None:
+            begun = (
+                f"the {_BLOCKS[error.context]} that begins on line {error.context_mark.line + 1}"
+            )
+            return f"not YAML: this does not go on with {begun}; look at the indentation"
         words = [part for part in (error.context, error.problem) if part]
         return "not YAML: " + ", ".join(words)
     return f"not YAML: {str(error).splitlines()[0]}"

@@ -59,6 +59,8 @@ def test_a_long_list_of_names_is_cut(ws: files.Workspace) -> None:
 
 def test_a_root_that_does_not_exist_is_a_problem(tmp_path: Path) -> None:
     catalog = Workspace(tmp_path / "none").reload()
-    assert shown(catalog.problems) == ["promptkit.yaml:1:1: the workspace's folder does not exist"]
+    assert shown(catalog.problems) == [
+        f"promptkit.yaml:1:1: the workspace's folder {str(tmp_path / 'none')!r} does not exist"
+    ]
     with pytest.raises(ConfigInvalid):
         catalog.profile("default")

@@ -176,6 +176,22 @@ def test_a_template_without_quotes_is_told_to_be_quoted() -> None:
     assert problems_of("- {{ x.y }}") == [f"f.yaml:1:3: {quote}"]
     assert problems_of("a: {% if x %}") == [f"f.yaml:1:5: {quote}"]
     assert problems_of("a: {{ x }} and more\nb: 1")[-1].endswith(quote)
+    assert problems_of('a: [x, "y", {{ x }} z]')[-1].endswith(quote)
+
+
+def test_a_line_at_the_wrong_place_is_told_where_it_should_go_on() -> None:
+    """P-13: also where it holds a template, which is not at fault."""
+    where = "not YAML: this does not go on with the list that begins on line 2"
+    for text in ("x", '"{{ x }}"', "'it {% if x %}'"):
+        problem = problems_of(f"m:\n  - role: user\n   content: {text}\n")[-1]
+        assert problem == f"f.yaml:3:4: {where}; look at the indentation"
+    (problem,) = problems_of("a:\n  - 1\n  b: 2\n")
+    assert problem == f"f.yaml:3:3: {where}; look at the indentation"
+    (problem,) = problems_of("a: 1\nb: 2\n c: 3\n  d: 4\n")
+    assert problem == "f.yaml:3:3: not YAML: mapping values are not allowed in this context"
+    (problem,) = problems_of('a:\n    b: "x"\n  c: 1\n')
+    where = where.replace("list that begins on line 2", "mapping that begins on line 1")
+    assert problem == f"f.yaml:3:3: {where}; look at the indentation"
 
 
 def test_a_mapping_as_a_key_is_a_problem() -> None:
