@@ -22,6 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, rest = _parser().parse_known_args(arguments)
     if rest:
         options.parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    try:
+        return _run(options)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; nor shall the interpreter's end write to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
     match options.command:
         case "serve":
             from promptkit_rpc.rpc.framing import MAX_BODY

@@ -25,10 +25,8 @@ def check(root: str, config: str) -> int:
         where = os.path.normpath(os.path.join(root, _prompts_folder(catalog)))  # noqa: PTH118 - as given
         print(f"no prompts in {where}; is this the workspace? (--root)", file=sys.stderr)
         return 1
-    print(
-        f"{counted(prompts, 'prompt')} can be used, {counted(len(problems), 'problem')}",
-        file=sys.stderr,
-    )
+    read, found = counted(prompts, "prompt"), counted(len(problems), "problem")
+    print(f"{read} read, {found}", file=sys.stderr)
     return 1 if problems else 0
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import signal as signals
 import sys
 from pathlib import Path
@@ -45,7 +46,14 @@ def run(options: argparse.Namespace) -> int:
         words = failure(error, options.root, request.variables)
         print(f"promptkit-rpc run: {words}", file=sys.stderr)
         return 1
-    _show(result, whole=options.json)
+    try:
+        _show(result, whole=options.json)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        print(f"promptkit-rpc run: the answer cannot be written: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
     return 1 if result.validation.status is Status.INVALID else 0
 
 
@@ -102,6 +110,8 @@ def _show(result: RunResult, *, whole: bool) -> None:
     else:
         text = result.content if result.content.endswith("\n") else result.content + "\n"
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        if result.validation.violations:
+            print("promptkit-rpc run: the answer breaks its contract", file=sys.stderr)
         for violation in result.validation.violations:
             print(f"answer{violation.path}: {violation.message}", file=sys.stderr)
     sys.stdout.flush()

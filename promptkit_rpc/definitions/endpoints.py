@@ -119,7 +119,7 @@ def _credential(fields: Fields) -> CredentialSource | None:
     place = Fields(node, fields.problems, (*fields.path, "credential"))
     given = [kind for kind in CredentialKind if place.take(kind.value) is not None]
     if len(given) != 1:
-        message = "'credential' has one of env, file, command and client"
+        message = "'credential' needs exactly one of env, file, command and client"
         fields.wrong("credential", message, code="credential")
     place.finish()
     value = _credential_value(place, given[0]) if len(given) == 1 else None

@@ -167,11 +167,10 @@ class _Run:
             try:
                 return await self._attempt(history, repairs)
             except CallFailed as failed:
-                delay = retry.delay(
-                    self.plan.provider.settings.retry, made, failed.error, self.services.random
-                )
+                policy = self.plan.provider.settings.retry
+                delay = retry.delay(policy, made, failed.error, self.services.random)
                 if delay is None:
-                    raise failed.error from failed.__cause__
+                    raise retry.explained(policy, made, failed.error) from failed.__cause__
                 await self._back_off(delay, failed.error)
 
     async def _back_off(self, delay: float, failure: GenerationFailed) -> None:

@@ -20,3 +20,14 @@ def delay(
         return None if failure.retry_after > policy.max_delay else failure.retry_after
     exponent = min(made - 1, 60)  # beyond that only the largest delay counts
     return random() * min(policy.max_delay, policy.base_delay * 2.0**exponent)
+
+
+def explained(policy: RetryPolicy, made: int, failure: GenerationFailed) -> GenerationFailed:
+    """The same failure; where it is final because the provider asks for too much, it says so."""
+    after = failure.retry_after
+    if failure.retryable and made < policy.attempts and after and after > policy.max_delay:
+        failure.message += (
+            f" (it asks to wait {after:g} s; retry.maxDelay is {policy.max_delay:g} s)"
+        )
+        failure.args = (failure.message,)
+    return failure

@@ -12,6 +12,7 @@ are in `test_transport_proxies.py`.
 
 import asyncio
 import json
+import re
 import zlib
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, formatdate
@@ -117,6 +118,7 @@ async def test_a_wait_above_the_policys_own_ends_the_run_at_once(stages: Stages)
     failed = (await stage.run()).failure
     assert failed.data["reason"] == "rateLimited"
     assert 3_500_000 < failed.data["retryAfterMs"] <= 3_600_000
+    assert re.search(r"\(it asks to wait 3[56]\d\d(\.\d+)? s; retry.maxDelay is ", failed.message)
     assert (len(stage.requests), failed.data["attempts"]) == (1, 1)
 
 

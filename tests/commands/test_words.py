@@ -9,6 +9,7 @@ import pytest
 
 from promptkit_rpc.cli import main
 from promptkit_rpc.commands.init import write_samples
+from tests.support.process import ROOT
 from tests.support.workspace import Workspace
 
 Captured = pytest.CaptureFixture[str]
@@ -102,7 +103,7 @@ def test_places_can_be_opened_from_where_one_is(
     assert main(["check", "--root", "ws"]) == 1
     captured = capsys.readouterr()
     assert captured.out.startswith("ws/prompts/bad.prompt.yaml:1:11: ")
-    assert captured.err == "1 prompt can be used, 1 problem\n"
+    assert captured.err == "1 prompt read, 1 problem\n"
     assert "ws/prompts/bad.prompt.yaml:1:11: " in told(capsys, "run", "bad", "--root", "ws")
 
 
@@ -116,10 +117,10 @@ def test_an_answer_that_breaks_its_contract_is_told_with_its_place(
     ws.prompt("n", "hi", profile="p", output=output)
     words = told(capsys, "run", "n", "--root", str(ws.root))
     assert "breaks its contract (1 violation); asking again" in words
-    assert "\nanswer/n: " in words
+    assert "\npromptkit-rpc run: the answer breaks its contract\nanswer/n: " in words
     ws.scripted({"content": "1", "usage": usage})
     words = told(capsys, "run", "n", "--root", str(ws.root))
-    assert "completed; tokens: 8 in, 8 out\nanswer: " in words
+    assert "completed; tokens: 8 in, 8 out\npromptkit-rpc run: the answer breaks its" in words
 
 
 def test_samples_are_not_written_into_a_file(capsys: Captured, tmp_path: Path) -> None:
@@ -131,7 +132,28 @@ def test_samples_are_not_written_into_a_file(capsys: Captured, tmp_path: Path) -
 def test_samples_have_no_problem(capsys: Captured, tmp_path: Path) -> None:
     write_samples(tmp_path)
     assert main(["check", "--root", str(tmp_path)]) == 0
-    assert "6 prompts can be used, no problems" in capsys.readouterr().err
+    assert "6 prompts read, no problems" in capsys.readouterr().err
+
+
+def test_an_answer_that_cannot_be_written_is_said_without_a_traceback(tmp_path: Path) -> None:
+    write_samples(tmp_path)
+    command = [sys.executable, "-m", "promptkit_rpc"]
+    run = [*command, "run", "hello", "--var", "name=Ada", "--root", str(tmp_path)]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(run, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith(b"the answer cannot be written: No space left on device\n")
+    readable, writable = os.pipe()
+    os.close(readable)
+    schema = [*command, "schema", "--markdown"]
+    for unread in (run, schema):
+        done = subprocess.run(
+            unread, cwd=ROOT, stdout=writable, stderr=subprocess.PIPE, check=False
+        )
+        assert done.returncode == 1
+        assert b"Traceback" not in done.stderr
+        assert b"Exception" not in done.stderr
+    os.close(writable)
 
 
 def test_a_server_in_a_terminal_says_what_it_waits_for() -> None:

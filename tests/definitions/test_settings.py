@@ -234,10 +234,10 @@ def test_no_problem_repeats_what_may_be_a_key(written: str) -> None:
             "headers: {X-A: 5}",
             "20: a header's value must be text or {env: NAME}, not a number; put it in quotes",
         ),
-        ("credential: {}", "17: 'credential' has one of env, file, command and client"),
+        ("credential: {}", "17: 'credential' needs exactly one of env, file, command and client"),
         (
             "credential: {env: A, file: b}",
-            "17: 'credential' has one of env, file, command and client",
+            "17: 'credential' needs exactly one of env, file, command and client",
         ),
         ("credential: {command: []}", "27: 'command' names no program"),
         ("credential: {env: 'a-b'}", "23: 'env' must be the name of an environment variable"),

@@ -18,9 +18,20 @@ class Process(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, command: Sequence[str], env: Mapping[str, str]) -> Self:
-        """Starts it; its standard error is this process's."""
+        """Starts it; its standard error is this process's.
+
+        Raises:
+            FileNotFoundError: there is no such program.
+        """
         loop = asyncio.get_running_loop()
-        _, process = await loop.subprocess_exec(cls, *command, stderr=None, env=env)
+        try:
+            _, process = await loop.subprocess_exec(cls, *command, stderr=None, env=env)
+        except FileNotFoundError as error:
+            program = command[0]
+            raise FileNotFoundError(
+                f"cannot start {program}: {error.strerror}; install promptkit-rpc, or set"
+                " PROMPTKIT_COMMAND or `command`"
+            ) from error
         return process
 
     @property

@@ -146,6 +146,9 @@ async def test_without_a_server_the_error_says_what_to_do(monkeypatch: pytest.Mo
     with pytest.raises(FileNotFoundError, match="install promptkit-rpc, or set PROMPTKIT_COMMAND"):
         async with connect():
             pass
+    with pytest.raises(FileNotFoundError, match="cannot start no-such-program: No such file or"):
+        async with connect(command=["no-such-program", "serve"]):
+            pass
 
 
 async def test_the_server_ends_with_the_block_whatever_happens_in_it(
