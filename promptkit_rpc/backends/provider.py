@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from promptkit_rpc.backends.http.endpoint import Endpoint, Reply
 
 _FIRST_REDIRECT, _FIRST_ERROR = 300, 400
+_NOT_THERE = (404, 405)
 _LOOKED_AT = 64 * 1024
 _AT_A_TIME = 16
 """Events of a stream that are taken from what has come before other runs get their turn."""
@@ -211,6 +212,8 @@ class HttpBackend(ABC):
         else:
             said = words
         text = f"{self._where} answered {reply.status}: {short(redactor.text(said), SENTENCE)}"
+        if reply.status in _NOT_THERE:
+            text += f" (asked for {self.path} below baseUrl)"
         return CallFailed(classify(reply.status, body, self._retry_after(reply), text))
 
     def _refused(self, refused: Refused, reply: "Reply", redactor: Redactor) -> CallFailed:

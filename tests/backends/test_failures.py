@@ -30,6 +30,17 @@ def said(words: str) -> dict[str, Any]:
     return {"error": {"message": words}}
 
 
+@pytest.mark.parametrize("status", [404, 405])
+async def test_where_there_is_nothing_it_is_told_what_was_asked_for(status: int) -> None:
+    """ENG-5: a base URL is easily given with too little or too much of its path."""
+    for make, path in ((openai, "/chat/completions"), (anthropic, "/v1/messages")):
+        async with Provider() as provider:
+            provider.always(refusal(status, said("Not Found")))
+            failed = await error(make(provider.url))
+            words = f"answered {status}: Not Found (asked for {path} below baseUrl)"
+            assert failed.message.endswith(words)
+
+
 @pytest.mark.parametrize(
     ("script", "reason", "retryable", "billed"),
     [
