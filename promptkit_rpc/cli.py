@@ -98,7 +98,10 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     levels = ("debug", "info", "warning", "error")
     serve.add_argument("--stdio", action="store_true", help="the default, and the only way")
     serve.add_argument(
-        "--log-level", choices=levels, default="warning", help="what standard error tells"
+        "--log-level",
+        choices=levels,
+        default="warning",
+        help="what standard error tells; info: each run",
     )
     serve.add_argument(
         "--max-body",

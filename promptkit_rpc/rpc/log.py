@@ -34,4 +34,5 @@ def install(level: str) -> None:
     if not logging.root.handlers:
         logging.root.addHandler(Stderr())
         logging.root.setLevel(level)
+        logging.getLogger("asyncio").setLevel(max(logging.root.level, logging.INFO))
     guard_logging(*logging.root.handlers)

@@ -1,5 +1,6 @@
 """What the handlers of one session share: its handles, its engines, its client."""
 
+import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ class State:
         self.prepared = PreparedRuns()
         self.active = 0
         self.coordinations = Names("coordination")
+        self._loggers = _loggers()
 
     def request(
         self,
@@ -50,7 +52,7 @@ class State:
         return run_request(
             params,
             continue_from=None if source is None else self.exchanges.get(source),
-            observers=(*self.groups.chosen(params.groups), *observers),
+            observers=(*self.groups.chosen(params.groups), *observers, *self._loggers),
             stream=self.stream(text),
         )
 
@@ -92,3 +94,11 @@ class State:
         if result.exchange is not None:
             self.exchanges.hold(result.exchange)
         return run_result(result)
+
+
+def _loggers() -> tuple[Observer, ...]:
+    if not logging.getLogger("promptkit_rpc.rpc").isEnabledFor(logging.INFO):
+        return ()
+    from promptkit_rpc.rpc.runlog import logged  # noqa: PLC0415 - few ask for it
+
+    return (logged,)

@@ -10,8 +10,8 @@ import pytest
 
 from promptkit_rpc.rpc import log
 from promptkit_rpc.secret import Secret
-from tests.support.daemon import Daemon
-from tests.support.workspace import echoing
+from tests.support.daemon import Daemon, RpcError
+from tests.support.workspace import Workspace, echoing
 
 STRAY = {"jsonrpc": "2.0", "id": 99, "result": None}
 
@@ -42,6 +42,34 @@ async def test_the_command_line_says_how_much_is_logged(tmp_path: Path) -> None:
     assert await stderr_of(tmp_path) == line
     assert await stderr_of(tmp_path, "--log-level", "error") == ""
     assert line in await stderr_of(tmp_path, "--log-level", "debug")
+
+
+async def test_each_run_is_told_to_who_asks_for_it(tmp_path: Path) -> None:
+    """SEC-1: what became of it and why, and nothing of what was said."""
+    retry = {"attempts": 2, "baseDelay": 0, "maxDelay": 0}
+    fault = {"fault": {"status": 529}, "times": 1}
+    workspace = Workspace(tmp_path).scripted(
+        fault, {"content": "canary", "times": 1}, {"fault": {"status": 401}}, retry=retry
+    )
+    workspace.prompt("ask", "canary {{ text }}", profile="p")
+    params = {"promptId": "ask", "variables": {"text": "canary"}}
+    for level in ("info", "warning"):
+        async with Daemon(workspace.root, args=("--log-level", level)) as daemon:
+            good = (await daemon.request("promptkit/run", params))["runId"]
+            with pytest.raises(RpcError) as caught:
+                await daemon.request("promptkit/run", params)
+        bad = caught.value.data["runId"]
+        lines = (
+            f"{good}: ask on script, model m",
+            f"{good}: attempt 1 failed: overloaded",
+            f"{good}: trying again in 0.0 s",
+            f"{good}: completed after 2 attempts",
+            f"{bad}: ask on script, model m",
+            f"{bad}: attempt 1 failed: authentication",
+            f"{bad}: failed after 1 attempt: generationFailed",
+        )
+        said = "".join(f"INFO promptkit_rpc.rpc.runlog: {line}\n" for line in lines)
+        assert daemon.stderr == (said if level == "info" else "")
 
 
 def test_every_handler_is_kept_free_of_keys(capfd: pytest.CaptureFixture[str]) -> None:
