@@ -9,19 +9,12 @@ from pathlib import Path
 
 from promptkit_rpc import system
 from promptkit_rpc.cancellation import CancelSignal
-from promptkit_rpc.commands.words import counted, failure
+from promptkit_rpc.commands.words import failure
 from promptkit_rpc.engine import Engine
 from promptkit_rpc.errors import Cancelled, PromptKitError
-from promptkit_rpc.execution.observe import (
-    Admitted,
-    AttemptFinished,
-    Event,
-    RepairStarted,
-    RetryScheduled,
-    RunFinished,
-    RunStarted,
-)
+from promptkit_rpc.execution.observe import Admitted, Event, RunFinished, RunStarted
 from promptkit_rpc.execution.request import RunRequest, RunResult
+from promptkit_rpc.execution.words import words_of
 from promptkit_rpc.output.contract import Status
 from promptkit_rpc.usage import Total, Usage
 
@@ -70,24 +63,18 @@ async def _run(request: RunRequest, root: Path, config: str) -> RunResult:
 
 def tell(event: Event) -> None:
     """Says on standard error what a run is doing."""
+    line = words_of(event)
     match event:
         case RunStarted():
-            line = f"{event.run_id}: {event.prompt_id} on {event.backend}, model {event.model}"
+            line = f"{event.run_id}: {line}"
         case Admitted() if event.waited >= 1:
             line = f"admitted after {event.waited:.1f} s"
-        case AttemptFinished() if event.error is not None:
-            reason = event.error.reason or event.error.kind
-            line = f"attempt {event.attempt} failed: {reason.value}"
-        case RetryScheduled():
-            line = f"trying again in {event.delay:.1f} s"
-        case RepairStarted():
-            broken = counted(event.violations, "violation")
-            line = f"the answer breaks its contract ({broken}); asking again"
         case RunFinished():
             line = f"{event.outcome.value}; tokens: {_tokens(event.usage)}"
         case _:
-            return
-    print(line, file=sys.stderr)
+            pass
+    if line is not None:
+        print(line, file=sys.stderr)
 
 
 def _tokens(usage: Usage) -> str:

@@ -63,10 +63,10 @@ async def test_each_run_is_told_to_who_asks_for_it(tmp_path: Path) -> None:
             f"{good}: ask on script, model m",
             f"{good}: attempt 1 failed: overloaded",
             f"{good}: trying again in 0.0 s",
-            f"{good}: completed after 2 attempts",
+            f"{good}: completed, attempts: 2",
             f"{bad}: ask on script, model m",
             f"{bad}: attempt 1 failed: authentication",
-            f"{bad}: failed after 1 attempt: generationFailed",
+            f"{bad}: failed, attempts: 1, generationFailed",
         )
         said = "".join(f"INFO promptkit_rpc.rpc.runlog: {line}\n" for line in lines)
         assert daemon.stderr == (said if level == "info" else "")
