@@ -24,9 +24,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
         return _run(options)
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; nor shall the interpreter's end write to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # else whoever read has seen enough
+            where = error.filename or "standard output"
+            sys.stderr.write(f"promptkit-rpc {options.command}: {where}: {error.strerror}\n")
+        if arguments is None:  # nor shall the interpreter's end write there
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
 
 

@@ -23,11 +23,7 @@ def init(folder: str) -> int:
             file=sys.stderr,
         )
         return 1
-    try:
-        write_samples(root)
-    except OSError as error:
-        print(f"promptkit-rpc init: {error}", file=sys.stderr)
-        return 1
+    write_samples(root)
     for name, _ in samples:
         print(root / name)
     where = "" if root == Path() else f" --root {shlex.quote(folder)}"

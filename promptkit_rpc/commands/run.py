@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import os
 import signal as signals
 import sys
 from pathlib import Path
@@ -39,14 +38,7 @@ def run(options: argparse.Namespace) -> int:
         words = failure(error, options.root, request.variables)
         print(f"promptkit-rpc run: {words}", file=sys.stderr)
         return 1
-    try:
-        _show(result, whole=options.json)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        print(f"promptkit-rpc run: the answer cannot be written: {error.strerror}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 1
+    _show(result, whole=options.json)
     return 1 if result.validation.status is Status.INVALID else 0
 
 

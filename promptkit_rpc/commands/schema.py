@@ -12,11 +12,7 @@ def schema(folder: str, *, check: bool, markdown: bool) -> int:
         print(made.markdown(), end="")
         return 0
     target = Path(folder)
-    try:
-        stale = made.stale(target) if check else made.write(target)
-    except OSError as error:
-        print(f"promptkit-rpc schema: {error}", file=sys.stderr)
-        return 1
+    stale = made.stale(target) if check else made.write(target)
     for path in stale:
         print(path)
     if check and stale:

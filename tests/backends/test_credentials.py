@@ -146,12 +146,12 @@ async def test_a_command_that_cannot_be_started_is_an_error(tmp_path: Path) -> N
 
 
 WRITES_ITS_ID = """
-import os, pathlib, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+import os, pathlib, signal, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
 path = pathlib.Path("ids")
 path.with_suffix(".new").write_text(f"{os.getpid()} {child.pid}")
 path.with_suffix(".new").rename(path)
-time.sleep(1000)
+signal.pause()
 """
 
 
@@ -199,7 +199,7 @@ async def test_a_command_that_takes_too_long_is_ended(
     """SEC-4."""
     monkeypatch.setattr(credentials, "COMMAND_TIMEOUT", 0.05)
     with pytest.raises(CredentialMissing, match=r"within 0\.05 s"):
-        await found(command("import time; time.sleep(1000)"), tmp_path)
+        await found(command("import signal; signal.pause()"), tmp_path)
 
 
 async def test_the_connected_client_is_asked_by_name_with_the_runs_signal() -> None:

@@ -135,6 +135,12 @@ def test_samples_have_no_problem(capsys: Captured, tmp_path: Path) -> None:
     assert "6 prompts read, no problems" in capsys.readouterr().err
 
 
+def test_a_folder_that_cannot_be_made_is_named(capsys: Captured) -> None:
+    for command in ("init", "schema"):
+        words = told(capsys, command, "/proc/none/x")
+        assert words == f"promptkit-rpc {command}: /proc/none: No such file or directory\n"
+
+
 def test_an_answer_that_cannot_be_written_is_said_without_a_traceback(tmp_path: Path) -> None:
     write_samples(tmp_path)
     command = [sys.executable, "-m", "promptkit_rpc"]
@@ -142,7 +148,7 @@ def test_an_answer_that_cannot_be_written_is_said_without_a_traceback(tmp_path: 
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(run, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
-    assert done.stderr.endswith(b"the answer cannot be written: No space left on device\n")
+    assert done.stderr.endswith(b"promptkit-rpc run: standard output: No space left on device\n")
     readable, writable = os.pipe()
     os.close(readable)
     schema = [*command, "schema", "--markdown"]

@@ -4,7 +4,7 @@ import pytest
 
 from promptkit_rpc.definitions.settings import RetryPolicy
 from promptkit_rpc.errors import GenerationFailed, Reason
-from promptkit_rpc.execution.retry import delay
+from promptkit_rpc.execution.retry import delay, explained
 from tests.support.fakes import failure
 
 POLICY = RetryPolicy(attempts=4, base_delay=0.5, max_delay=3.0)
@@ -79,3 +79,20 @@ def test_a_retry_after_beyond_the_largest_delay_is_final() -> None:
     """RET-2: failing at once beats waiting longer than the policy allows."""
     assert wait(1, failure(Reason.RATE_LIMITED, retry_after=3.01).error) is None
     assert wait(1, failure(Reason.RATE_LIMITED, retry_after=3.0).error) == 3.0
+
+
+def test_where_a_wait_is_too_long_the_failure_says_so_and_nowhere_else() -> None:
+    """ENG-5, T-01."""
+
+    def words(made: int, reason: Reason, asked: float | None) -> str:
+        failed = failure(reason, retry_after=asked).error
+        assert explained(POLICY, made, failed) is failed
+        assert str(failed) == failed.message
+        return failed.message.removeprefix(f"it failed: {reason.value}")
+
+    assert words(1, Reason.RATE_LIMITED, 120.0) == (
+        " (it asks to wait 120 s; retry.maxDelay is 3 s)"
+    )
+    assert words(4, Reason.RATE_LIMITED, 120.0) == ""  # it was the last attempt anyway
+    assert words(1, Reason.QUOTA, 120.0) == ""
+    assert words(1, Reason.RATE_LIMITED, 3.0) == words(1, Reason.SERVER, None) == ""

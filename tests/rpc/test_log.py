@@ -41,7 +41,7 @@ async def test_the_command_line_says_how_much_is_logged(tmp_path: Path) -> None:
     line = "WARNING promptkit_rpc.rpc.asked: dropped an answer to no request\n"
     assert await stderr_of(tmp_path) == line
     assert await stderr_of(tmp_path, "--log-level", "error") == ""
-    assert line in await stderr_of(tmp_path, "--log-level", "debug")
+    assert await stderr_of(tmp_path, "--log-level", "debug") == line
 
 
 async def test_each_run_is_told_to_who_asks_for_it(tmp_path: Path) -> None:
