@@ -23,14 +23,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if rest:
         options.parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
-        return _run(options)
+        code = _run(options)
+        sys.stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):  # else whoever read has seen enough
             where = error.filename or "standard output"
             sys.stderr.write(f"promptkit-rpc {options.command}: {where}: {error.strerror}\n")
-        if arguments is None:  # nor shall the interpreter's end write there
+        if arguments is None:  # nor shall the interpreter's end write what is left
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
+    return code
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -141,25 +141,35 @@ def test_a_folder_that_cannot_be_made_is_named(capsys: Captured) -> None:
         assert words == f"promptkit-rpc {command}: /proc/none: No such file or directory\n"
 
 
-def test_an_answer_that_cannot_be_written_is_said_without_a_traceback(tmp_path: Path) -> None:
+def test_output_that_cannot_be_written_is_told_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is so short that it stays in a buffer until the end."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     write_samples(tmp_path)
-    command = [sys.executable, "-m", "promptkit_rpc"]
-    run = [*command, "run", "hello", "--var", "name=Ada", "--root", str(tmp_path)]
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(run, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
-    assert done.returncode == 1
-    assert done.stderr.endswith(b"promptkit-rpc run: standard output: No space left on device\n")
-    readable, writable = os.pipe()
-    os.close(readable)
+    (tmp_path / "prompts/bad.prompt.yaml").write_text("messages: 1\n")
+    command, root = [sys.executable, "-m", "promptkit_rpc"], ["--root", str(tmp_path)]
+    run = [*command, "run", "hello", "--var", "name=Ada", *root]
+    check = [*command, "check", *root]
     schema = [*command, "schema", "--markdown"]
-    for unread in (run, schema):
-        done = subprocess.run(
-            unread, cwd=ROOT, stdout=writable, stderr=subprocess.PIPE, check=False
-        )
-        assert done.returncode == 1
-        assert b"Traceback" not in done.stderr
-        assert b"Exception" not in done.stderr
-    os.close(writable)
+    readable, unread = os.pipe()
+    os.close(readable)
+    full = os.open("/dev/full", os.O_WRONLY)
+    try:
+        for asked in (run, check, schema):
+            name, *_ = asked[3:]
+            for sink in (full, unread):
+                done = subprocess.run(
+                    asked, cwd=ROOT, stdout=sink, stderr=subprocess.PIPE, text=True, check=False
+                )
+                assert done.returncode == 1
+                assert "Traceback" not in done.stderr
+                assert "Exception" not in done.stderr
+                told = f"promptkit-rpc {name}: standard output: No space left on device\n"
+                assert done.stderr.endswith(told) is (sink == full)
+    finally:
+        os.close(unread)
+        os.close(full)
 
 
 def test_a_server_in_a_terminal_says_what_it_waits_for() -> None:
